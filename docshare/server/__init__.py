@@ -1,0 +1,1 @@
+"""The server: rules decide, services tell the story, api and web translate, app wires."""

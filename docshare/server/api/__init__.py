@@ -1,0 +1,1 @@
+"""Everything under /api: translate a request, call one service, translate back."""

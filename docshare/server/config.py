@@ -1,0 +1,204 @@
+"""Settings of the server: command line beats environment beats config.toml beats default, checked at start.
+
+The table ``OPTIONS`` is the list of ``operations.md``, section "Settings of the server".
+"""
+
+import ipaddress
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from docshare.contract.plans import PLAN_LIMITS, Plan
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+PREFIX = "DOCSHARE_"
+
+
+class ConfigError(Exception):
+    """A setting that stops the start; the message names its key."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """The settings one server runs with. Sizes are bytes, rates are per minute unless the name says otherwise."""
+
+    data_dir: Path
+    base_url: str
+    trusted_proxies: tuple[Network, ...] = ()
+    rate_limit: int = 120
+    address_limit: int = 60
+    anonymous_limit: int = PLAN_LIMITS[Plan.FREE].stored_bytes
+    design_uploads: int = 30
+    design_rate: int = 60
+    import_hosts: tuple[str, ...] = ()
+    webhook_allow: tuple[str, ...] = ()
+    ca_bundle: Path | None = None
+    design_user_jwks_url: str | None = None
+    design_user_issuer: str | None = None
+    design_user_audience: str | None = None
+    design_token_jwks_url: str | None = None
+    design_token_issuer: str | None = None
+    design_token_audience: str | None = None
+    smtp_url: str | None = None
+    mail_from: str | None = None
+    signature_header: str = "X-Service-Signature"
+    webhook_user_agent: str = "Service-Webhooks/1.0"
+    country_header: str | None = None
+    geoip: Path | None = None
+    anonymous_uploads: bool = False
+    threads: int = 8
+
+    @property
+    def secure(self) -> bool:
+        """Whether readers reach this server over HTTPS, so that cookies may demand it."""
+        return self.base_url.startswith("https://")
+
+    @property
+    def database(self) -> Path:
+        """Path of the SQLite file."""
+        return self.data_dir / "docshare.db"
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip() or any(ord(char) < 32 for char in value):
+        raise ValueError("expected a text")
+    return value.strip()
+
+
+def _whole(low: int, high: int) -> Callable[[Any], int]:
+    def parse(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise ValueError("expected a whole number")
+        text = str(value).strip()
+        if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
+            raise ValueError(f"expected a whole number from {low} to {high}")
+        return int(text)
+
+    return parse
+
+
+def _switch(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if not isinstance(value, str) or value.strip().lower() not in words:
+        raise ValueError("expected on or off")
+    return words[value.strip().lower()]
+
+
+def _items(value: Any) -> list[str]:
+    if isinstance(value, str):
+        value = value.replace(",", " ").split()
+    if not isinstance(value, list):
+        raise ValueError("expected a list")
+    return [_text(item) for item in value]
+
+
+def _hosts(value: Any) -> tuple[str, ...]:
+    return tuple(item.lower() for item in _items(value))
+
+
+def _networks(value: Any) -> tuple[Network, ...]:
+    return tuple(ipaddress.ip_network(item, strict=False) for item in _items(value))
+
+
+def _existing_file(value: Any) -> Path:
+    path = Path(_text(value)).expanduser()
+    if not path.is_file():
+        raise ValueError(f"no such file: {path}")
+    return path
+
+
+def _base_url(value: Any) -> str:
+    text = _text(value).rstrip("/")
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.path:
+        raise ValueError("expected an address like https://docs.example.com, without a path")
+    return text
+
+
+def _web_address(value: Any) -> str:
+    text = _text(value)
+    if urlsplit(text).scheme not in ("http", "https"):
+        raise ValueError("expected an http or https address")
+    return text
+
+
+def _directory(value: Any) -> Path:
+    return Path(value).expanduser().absolute() if isinstance(value, Path) else Path(_text(value)).expanduser().absolute()
+
+
+OPTIONS: dict[str, Callable[[Any], Any]] = {
+    "data_dir": _directory,
+    "base_url": _base_url,
+    "trusted_proxies": _networks,
+    "rate_limit": _whole(1, 1_000_000),
+    "address_limit": _whole(1, 1_000_000),
+    "anonymous_limit": _whole(1, 2**40),
+    "design_uploads": _whole(0, 1_000_000),
+    "design_rate": _whole(1, 1_000_000),
+    "import_hosts": _hosts,
+    "webhook_allow": _hosts,
+    "ca_bundle": _existing_file,
+    "design_user_jwks_url": _web_address,
+    "design_user_issuer": _text,
+    "design_user_audience": _text,
+    "design_token_jwks_url": _web_address,
+    "design_token_issuer": _text,
+    "design_token_audience": _text,
+    "smtp_url": _text,
+    "mail_from": _text,
+    "signature_header": _text,
+    "webhook_user_agent": _text,
+    "country_header": _text,
+    "geoip": _existing_file,
+    "anonymous_uploads": _switch,
+    "threads": _whole(1, 256),
+}
+
+
+def load(flags: Mapping[str, Any], environ: Mapping[str, str], default_data_dir: Path, default_base_url: str) -> Config:
+    """Gather the settings of one server.
+
+    Parameters: ``flags`` settings given on the command line, None where not given; ``environ`` the environment;
+    ``default_data_dir`` and ``default_base_url`` what holds when nobody says otherwise. Raises ``ConfigError``.
+    """
+    given = {key: value for key, value in flags.items() if value is not None}
+    from_env = {key: environ[PREFIX + key.upper()] for key in OPTIONS if environ.get(PREFIX + key.upper(), "") != ""}
+    location = given.get("data_dir", from_env.get("data_dir", default_data_dir))
+    data_dir = _checked("data_dir", location, "--data or DOCSHARE_DATA_DIR")
+    merged: dict[str, Any] = {"base_url": default_base_url}
+    for source, values in (
+        ("config.toml", _read_toml(data_dir / "config.toml")),
+        ("environment", from_env),
+        ("command line", given),
+    ):
+        for key, value in values.items():
+            merged[key] = _checked(key, value, source)
+    merged["data_dir"] = data_dir
+    return Config(**merged)
+
+
+def _checked(key: str, value: Any, source: str) -> Any:
+    if key not in OPTIONS:
+        raise ConfigError(f"{source}: unknown setting '{key}'")
+    try:
+        return OPTIONS[key](value)
+    except ValueError as error:
+        name = PREFIX + key.upper() if source == "environment" else key
+        raise ConfigError(f"{source}: {name}: {error}") from None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"config.toml: {error}") from None
+    if "data_dir" in values:
+        raise ConfigError("config.toml: data_dir cannot be set in the data directory itself")
+    return values

@@ -1,0 +1,35 @@
+"""From an IP address to a country, when the operator supplied a database for it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+
+def locator(database: Path | None) -> Callable[[str], str | None]:
+    """A function from an IP address to its two-letter country code, or None where it is unknown.
+
+    ``database`` is the path of an ``.mmdb`` country database; without one every country is unknown.
+    Raises ``ConfigError`` when the file cannot be read or the reader is not installed.
+    """
+    if database is None:
+        return lambda address: None
+    from docshare.server.config import ConfigError
+
+    try:
+        import maxminddb
+    except ImportError:
+        raise ConfigError("geoip: install the extra 'geoip' (pip install 'docshare[geoip]')") from None
+    try:
+        reader = maxminddb.open_database(str(database))
+    except (OSError, maxminddb.InvalidDatabaseError) as error:
+        raise ConfigError(f"geoip: {error}") from None
+
+    def locate(address: str) -> str | None:
+        try:
+            found = reader.get(address)
+        except ValueError:
+            return None
+        country = found.get("country") if isinstance(found, dict) else None
+        code = country.get("iso_code") if isinstance(country, dict) else None
+        return code if isinstance(code, str) and len(code) == 2 else None
+
+    return locate

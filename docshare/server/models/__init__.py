@@ -1,0 +1,29 @@
+"""Rows: columns and keys, no behaviour. The schema itself stands in ``migrations.py``."""
+
+from docshare.server.models.accounts import Account, ApiKey
+from docshare.server.models.feed import DownloadRow, GateRow, ViewRow
+from docshare.server.models.files import File, Revision
+from docshare.server.models.instance import InstanceSecret
+from docshare.server.models.oauth import OAuthClient
+from docshare.server.models.sign_in import LoginLink, WebSession
+from docshare.server.models.viewing import Beacon, ReaderSalt, SessionPage, ViewSession
+
+TABLES = (
+    Account,
+    ApiKey,
+    Beacon,
+    DownloadRow,
+    File,
+    GateRow,
+    InstanceSecret,
+    LoginLink,
+    OAuthClient,
+    ReaderSalt,
+    Revision,
+    SessionPage,
+    ViewRow,
+    ViewSession,
+    WebSession,
+)
+
+__all__ = [model.__name__ for model in TABLES] + ["TABLES"]

@@ -1,0 +1,1 @@
+"""Decisions: pure functions, values and ``now`` in, an answer or a Problem out."""

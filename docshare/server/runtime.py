@@ -1,0 +1,73 @@
+"""Everything outside the process, in one object: built once by ``build``, replaced whole in tests.
+
+This is the only module of the server that reads a clock or makes random values.
+"""
+
+import secrets
+import string
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from docshare.server.blobs import Blobs
+from docshare.server.config import Config
+from docshare.server.db import Store
+from docshare.server.limits import Limits
+from docshare.server.location import locator
+from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.pages import PageStore
+
+_BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """``clock`` gives milliseconds since 1970 UTC; ``token(n)`` n random base62 characters; ``secret(n)`` n random
+    bytes; ``locate(address)`` the two-letter country of an IP address or None."""
+
+    config: Config
+    clock: Callable[[], int]
+    token: Callable[[int], str]
+    uuid: Callable[[], str]
+    secret: Callable[[int], bytes]
+    db: Store
+    blobs: Blobs
+    engine: Engine
+    pages: PageStore
+    locate: Callable[[str], str | None]
+    limits: Limits
+
+    def close(self) -> None:
+        """Stop the workers and close the database."""
+        self.pages.close()
+        self.engine.close()
+        self.db.close()
+
+
+def clock() -> int:
+    """Milliseconds since 1970, UTC."""
+    return time.time_ns() // 1_000_000
+
+
+def token(length: int) -> str:
+    """``length`` base62 characters, each drawn without bias."""
+    return "".join(secrets.choice(_BASE62) for _ in range(length))
+
+
+def build(config: Config) -> Runtime:
+    """The real outside world for ``config``; its data directory must exist."""
+    engine = Engine()
+    return Runtime(
+        config=config,
+        clock=clock,
+        token=token,
+        uuid=lambda: str(uuid.uuid4()),
+        secret=secrets.token_bytes,
+        db=Store(config.database),
+        blobs=Blobs(config.data_dir / "blobs", config.data_dir / "tmp", lambda: token(32)),
+        engine=engine,
+        pages=PageStore(engine, config.data_dir / "cache"),
+        locate=locator(config.geoip),
+        limits=Limits(),
+    )

@@ -1,0 +1,1 @@
+"""Use cases, one module per section of the specification."""

@@ -1,0 +1,57 @@
+"""What every view of the server may ask for: the runtime, and where a request came from."""
+
+import ipaddress
+from typing import cast
+
+from flask import Flask, current_app, request
+
+from docshare.server.runtime import Runtime
+
+_EXTENSION = "docshare"
+
+
+def attach(app: Flask, runtime: Runtime) -> None:
+    """Hang ``runtime`` on the application."""
+    app.extensions[_EXTENSION] = runtime
+
+
+def rt() -> Runtime:
+    """The runtime of the application that answers this request."""
+    return cast(Runtime, current_app.extensions[_EXTENSION])
+
+
+def client_address() -> str:
+    """The reader's IP address; ``X-Forwarded-For`` is believed from trusted proxies only."""
+    return forwarded_address(rt(), request.remote_addr or "", request.headers.get("X-Forwarded-For"))
+
+
+def trusted_peer(runtime: Runtime, peer: str) -> bool:
+    """Whether ``peer``, the address at the other end of the socket, is a proxy the operator trusts."""
+    try:
+        address = ipaddress.ip_address(peer)
+    except ValueError:
+        return False
+    return any(address in network for network in runtime.config.trusted_proxies)
+
+
+def forwarded_address(runtime: Runtime, peer: str, forwarded: str | None) -> str:
+    """The first address, from the right, that is not a trusted proxy."""
+    for hop in reversed([part.strip() for part in (forwarded or "").split(",")]):
+        if not trusted_peer(runtime, peer):
+            break
+        try:
+            peer = str(ipaddress.ip_address(hop))
+        except ValueError:
+            break
+    return peer
+
+
+def client_country() -> str | None:
+    """The reader's country: a trusted proxy's header first, else the operator's database, else unknown."""
+    runtime = rt()
+    header = runtime.config.country_header
+    if header and trusted_peer(runtime, request.remote_addr or ""):
+        code = request.headers.get(header, "").strip().upper()
+        if len(code) == 2 and code.isascii() and code.isalpha() and code != "XX":
+            return code
+    return runtime.locate(client_address())

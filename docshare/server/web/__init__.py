@@ -1,0 +1,1 @@
+"""Everything a browser opens: share pages, sign-in, and what they load."""
