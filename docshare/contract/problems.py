@@ -19,14 +19,14 @@ class ProblemRow:
 PROBLEMS: dict[str, ProblemRow] = {
     "bad_request": ProblemRow(400, "Bad request", "Correct the request as the detail says and send it again."),
     "unauthorized": ProblemRow(401, "Unauthorized", "Send a valid API key or access token as 'Authorization: Bearer'."),
-    "plan_required": ProblemRow(403, "Plan required", "Upgrade the account or leave out what its plan does not include."),
+    "plan_required": ProblemRow(403, "Plan required", "Upgrade the account, or leave out what the plan lacks."),
     "insufficient_scope": ProblemRow(403, "Insufficient scope", "Use a credential that was granted the named scope."),
     "forbidden": ProblemRow(403, "Forbidden", "Use the account that owns this, or free a file slot."),
     "not_found": ProblemRow(404, "Not found", "Check the id; files of other accounts are not shown."),
-    "method_not_allowed": ProblemRow(405, "Method not allowed", "See the Allow header for the methods of this address."),
+    "method_not_allowed": ProblemRow(405, "Method not allowed", "The Allow header names the methods of this address."),
     "conflict": ProblemRow(409, "Conflict", "Read the current state and try again."),
     "gone": ProblemRow(410, "Gone", "The link is dead; replace the content or share the document again."),
-    "payload_too_large": ProblemRow(413, "Payload too large", "Send less; the limits of the plan are in GET /api/v1/user."),
+    "payload_too_large": ProblemRow(413, "Payload too large", "Send less; GET /api/v1/user shows the plan's limits."),
     "unsupported_media_type": ProblemRow(
         415, "Unsupported media type", "Send the content type that the route asks for."
     ),
@@ -40,7 +40,7 @@ PROBLEMS: dict[str, ProblemRow] = {
 }
 
 
-class Problem(Exception):  # noqa: N818 - "problem" is the word of the specification
+class Problem(Exception):
     """A refusal, raised anywhere and drawn once per shell.
 
     Parameters: ``code`` a key of ``PROBLEMS``; ``detail`` what is wrong here, in one sentence; ``hint`` what to do

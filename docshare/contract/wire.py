@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -14,7 +14,8 @@ _INSTANT = re.compile(
 def instant(millis: int) -> str:
     """Draw ``millis`` (milliseconds since 1970, UTC) as RFC 3339 with milliseconds and ``Z``."""
     moment = _EPOCH + timedelta(milliseconds=millis)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    # Not strftime: its %Y does not pad years before 1000.
+    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def parse_instant(text: str) -> int | None:
@@ -23,14 +24,25 @@ def parse_instant(text: str) -> int | None:
     if match is None:
         return None
     year, month, day, hour, minute, second, fraction, zone = match.groups()
+    # A leap second does not exist here: it is read as the second before.
+    seconds = 59 if second == "60" else int(second or 0)
     try:
-        moment = datetime(int(year), int(month), int(day), int(hour), int(minute), min(int(second or 0), 59), tzinfo=UTC)
-        if zone not in "Zz":
-            offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
-            moment = moment - offset if zone[0] == "+" else moment + offset
+        local = datetime(int(year), int(month), int(day), int(hour), int(minute), seconds, tzinfo=_zone(zone))
+        moment = local.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
     return (moment - _EPOCH) // timedelta(milliseconds=1) + int((fraction or "").ljust(3, "0")[:3])
+
+
+def _zone(text: str) -> timezone:
+    """The time zone of ``Z``, ``+hh:mm`` or ``-hhmm``; ValueError beyond 23:59."""
+    if text in "Zz":
+        return UTC
+    hours, minutes = int(text[1:3]), int(text[-2:])
+    if minutes > 59:
+        raise ValueError(text)
+    offset = timedelta(hours=hours, minutes=minutes)
+    return timezone(offset if text[0] == "+" else -offset)
 
 
 def present(values: Mapping[str, Any]) -> dict[str, Any]:

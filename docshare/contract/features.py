@@ -1,0 +1,82 @@
+"""What needs which plan: operations, feed streams and the parts of the readership report.
+
+Operations carry the names of ``scopes.OPERATIONS``; one that is not listed is open to every plan. Gates of single
+settings stand in ``settings`` and ``viewer``.
+"""
+
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+
+OPERATION_PLANS: dict[str, Plan] = {
+    "files.replace": Plan.PRO,
+    "assets.create": Plan.BASIC,
+    # Spec: Variants. Only list and create name a plan, so a downgraded owner can still revoke and redact.
+    "variants.list": Plan.PRO,
+    "variants.create": Plan.PRO,
+    "readership.pages": Plan.BASIC,
+    "readership.marks": Plan.PRO,
+    "readership.annotations": Plan.PRO,
+    "readership.sessions": Plan.PRO,
+    "readership.session": Plan.PRO,
+    "invites.list": Plan.PRO,
+    "invites.create": Plan.PRO,
+    "gate.list": Plan.PRO,
+}
+
+REPORT_SUMMARY: dict[str, Plan] = {
+    "totalViews": Plan.FREE,
+    "totalSessions": Plan.FREE,
+    "uniqueVisitors": Plan.FREE,
+    "uniqueCountries": Plan.FREE,
+    "avgTimeMs": Plan.FREE,
+    "downloads": Plan.FREE,
+    "medianTimeMs": Plan.BASIC,
+    "totalTurns": Plan.BASIC,
+    "completionRate": Plan.BASIC,
+    "backTurnShare": Plan.BASIC,
+    "activeReaders": Plan.PRO,
+    "newSessions": Plan.PRO,
+    "returningSessions": Plan.PRO,
+    "invitedNotViewed": Plan.PRO,
+}
+"""Keys of the report's ``summary``, in order."""
+
+REPORT_SECTIONS: dict[str, Plan] = {
+    "tier": Plan.FREE,
+    "summary": Plan.FREE,
+    "file": Plan.FREE,
+    "effectivePages": Plan.FREE,
+    "viewsOverTime": Plan.BASIC,
+    "funnel": Plan.BASIC,
+    "referrers": Plan.BASIC,
+    "browsers": Plan.BASIC,
+    "sources": Plan.BASIC,
+    "viewerModes": Plan.BASIC,
+    "peakTimes": Plan.BASIC,
+    "devices": Plan.BASIC,
+    "countries": Plan.BASIC,
+    "sessions": Plan.PRO,
+    "hotspotTaps": Plan.PRO,
+    "ctaTaps": Plan.PRO,
+    "variants": Plan.PRO,
+    "contacts": Plan.PRO,
+}
+"""Top-level keys of the report, in order; ``effectivePages`` stands only while a page range is active."""
+
+
+def operation_plan(operation: str) -> Plan:
+    """The lowest plan that may call ``operation`` (a key of ``scopes.OPERATIONS``)."""
+    return OPERATION_PLANS.get(operation, Plan.FREE)
+
+
+def plan_problem(needed: Plan, what: str) -> Problem:
+    """The refusal of ``what`` (a noun phrase in the singular that starts the sentence) below the plan ``needed``.
+
+    Its detail holds the pinned words "requires the <tier> plan", by which clients know it (section Errors).
+    """
+    return Problem("plan_required", f"{what} requires the {needed.tier} plan or higher.")
+
+
+def keys_for(table: dict[str, Plan], plan: Plan) -> tuple[str, ...]:
+    """The keys of ``REPORT_SUMMARY`` or ``REPORT_SECTIONS`` that ``plan`` may see, in order."""
+    return tuple(key for key, needed in table.items() if plan >= needed)

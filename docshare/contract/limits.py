@@ -1,0 +1,103 @@
+"""Limits, lifetimes and rate policies that are the same on every plan (section Limits).
+
+Times are milliseconds, sizes binary bytes. What differs by plan stands in ``plans``, what belongs to one table in
+that table's own module (``webhooks``, ``streams``, ``media``).
+"""
+
+from dataclasses import dataclass
+
+from docshare.contract.plans import DAY, MB
+
+SECOND = 1000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+
+
+@dataclass(frozen=True)
+class RatePolicy:
+    """At most ``limit`` requests in any ``window_ms``, counted apart for each ``per``: an Authorization header value
+    (``token``), a network ``address`` or a design-tool ``user``."""
+
+    name: str
+    limit: int
+    window_ms: int
+    per: str
+
+
+# Rates. Spec gap: the window moves, so the limit holds in any window and not only from minute to minute.
+REQUESTS = RatePolicy("default", 120, MINUTE, "token")
+WEBHOOK_TEST = RatePolicy("webhook-test", 10, MINUTE, "token")
+SESSION_WEBHOOK_TEST = RatePolicy("webhook-test", 10, MINUTE, "address")
+PUBLIC_QR = RatePolicy("public-qr", 60, MINUTE, "address")
+# Spec gap: failed credentials and unknown links are counted by address, or a new token for each guess would be free.
+ADDRESS = RatePolicy("address", 60, MINUTE, "address")
+# Spec gap: the values of the design lane are not shown.
+DESIGN_USER = RatePolicy("design-user", 60, MINUTE, "user")
+DESIGN_ADDRESS = RatePolicy("design-address", 60, MINUTE, "address")
+DESIGN_UPLOADS = RatePolicy("design-uploads", 30, DAY, "user")
+
+RATE_POLICIES: tuple[RatePolicy, ...] = (
+    REQUESTS,
+    WEBHOOK_TEST,
+    SESSION_WEBHOOK_TEST,
+    PUBLIC_QR,
+    ADDRESS,
+    DESIGN_USER,
+    DESIGN_ADDRESS,
+    DESIGN_UPLOADS,
+)
+RATE_HEADERS: tuple[str, ...] = (
+    "RateLimit",
+    "RateLimit-Policy",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+)
+
+# Lifetimes of credentials. Spec gap: those of OAuth are not shown.
+MANAGE_TOKEN_MS = 30 * DAY
+CLAIM_TOKEN_MS = 30 * DAY
+ACCESS_TOKEN_MS = HOUR
+AUTHORIZATION_CODE_MS = 60 * SECOND
+REFRESH_TOKEN_MS = 90 * DAY
+REFRESH_GRACE_MS = 10 * SECOND
+LOGIN_LINK_MS = 10 * MINUTE
+
+# Lifetimes of files
+MANAGE_EXPIRY_MS = 7 * DAY  # the furthest deleteAt that a manage token can set
+DESIGN_EXPIRY_MS = 365 * DAY
+ANONYMOUS_EXPIRY_MS = 7 * DAY  # Spec gap: anonymous uploads of the share site
+BURN_DELAY_MS = 30 * MINUTE  # from the moment the view limit is reached to the sweep of the bytes
+
+# Counts and lengths
+VARIANTS_PER_FILE = 200
+VARIANT_LABEL_CHARS = 200
+ASSETS_PER_FILE = 10
+PASSWORD_BYTES = 128
+SLUG_CHARS = 64
+VIEW_LIMIT_MAX = 1_000_000
+GATE_FIELDS = 5
+GATE_KEY_CHARS = 40
+GATE_LABEL_CHARS = 60
+GATE_VALUE_CHARS = 500
+GATE_DOMAINS = 20
+DOMAIN_CHARS = 253
+CTA_LABEL_CHARS = 40
+URL_CHARS = 2048
+PALETTE_COLOURS = 6
+
+# Sizes
+RANGE_AND_WATERMARK_BYTES = 100 * MB
+PAGES_PER_FILE = 50_000
+
+# Readership and activity
+REPORT_DAYS = 30
+REPORT_SESSIONS = 50
+ACTIVE_READER_MS = 60 * SECOND
+READER_SALT_MS = 30 * DAY
+ACTIVITY_KEPT_MS = 90 * DAY
+DENIED_COALESCE_MS = MINUTE
+
+# Versioning
+DEPRECATION_NOTICE_MS = 180 * DAY
+SPECIFICATION_VERSION = "1.1.0"

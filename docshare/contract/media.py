@@ -1,0 +1,135 @@
+"""Input documents and assets: how they are known by their bytes, and their caps (sections Endpoints and Limits)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from docshare.contract.plans import MB, PLAN_LIMITS, Plan
+
+HEAD_BYTES = 1024  # what the detection looks at
+STORED_TYPE = "application/pdf"  # every stored document is a PDF
+IMPORT_NAME = "design.pdf"
+DESIGN_IMPORT_NAME = "design-tool-design.pdf"
+
+
+@dataclass(frozen=True)
+class Document:
+    """An input that is taken: its media ``type``, file ``extension``, ``cap`` in bytes on every plan (None: the plan's
+    size of a stored PDF), and whether it is ``converted`` to PDF first."""
+
+    type: str
+    extension: str
+    cap: int | None = None
+    converted: bool = True
+
+
+_OOXML = "application/vnd.openxmlformats-officedocument."
+
+DOCUMENTS: dict[str, Document] = {
+    "pdf": Document(STORED_TYPE, ".pdf", converted=False),
+    "docx": Document(_OOXML + "wordprocessingml.document", ".docx", 25 * MB),
+    "pptx": Document(_OOXML + "presentationml.presentation", ".pptx", 50 * MB),
+    "ppt": Document("application/vnd.ms-powerpoint", ".ppt", 50 * MB),
+}
+
+
+@dataclass(frozen=True)
+class AssetKind:
+    """What may be uploaded as this kind: media ``types``, ``cap`` in bytes, and whether a file has only one of it."""
+
+    types: tuple[str, ...]
+    cap: int
+    singleton: bool
+
+
+_IMAGES = ("image/png", "image/jpeg", "image/webp")
+
+ASSET_KINDS: dict[str, AssetKind] = {
+    "logo": AssetKind(_IMAGES, 5 * MB, singleton=True),
+    "background": AssetKind(_IMAGES, 5 * MB, singleton=True),
+    "hotspot-audio": AssetKind(("audio/mpeg",), 10 * MB, singleton=False),
+}
+
+_PDF = b"%PDF-"
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OLE_STREAMS = {"doc": "WordDocument".encode("utf-16-le"), "ppt": "PowerPoint Document".encode("utf-16-le")}
+_OLE_HEADER_BYTES = 512
+# How the main stream begins, which writers usually put right after the header.
+_OLE_STARTS = {b"\xec\xa5": "doc", b"\x00\x6e\x1e\xf0": "ppt", b"\x0f\x00\xe8\x03": "ppt", b"\xa0\x46\x1d\xf0": "ppt"}
+_ZIP_ENTRY = b"PK\x03\x04"
+_ZIP_ENTRY_BYTES = 30  # of a local file header before the name; its bytes 26 and 27 are the name's length
+_ZIP_FOLDERS = {"word/": "docx", "ppt/": "pptx"}
+
+
+def detect_document(head: bytes) -> str | None:
+    """What a document is, by its first ``HEAD_BYTES`` bytes: ``pdf``, ``docx``, ``pptx``, ``ppt``, ``doc`` (known only
+    to be refused), ``zip`` or ``ole`` for a container whose content the head does not show, None for anything else.
+
+    Names and declared types do not count. What a container really holds stands in its directory, which lies beyond the
+    head; reading it is part of the conversion, so an answer about one is a first look and not the last word.
+    """
+    head = head[:HEAD_BYTES]
+    if _PDF in head:
+        return "pdf"
+    if head.startswith(_OLE):
+        return _ole_kind(head)
+    return zip_kind(_zip_names(head)) or "zip" if head.startswith(_ZIP_ENTRY) else None
+
+
+def zip_kind(names: Iterable[str]) -> str | None:
+    """``docx`` or ``pptx`` by the entry ``names`` of a zip file; None for neither and for both."""
+    kinds = {kind for name in names for folder, kind in _ZIP_FOLDERS.items() if name.startswith(folder)}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def detect_asset(head: bytes) -> str | None:
+    """The media type of an asset by its first bytes (16 are enough); None for what is not taken, such as SVG."""
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if head.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return "image/webp"
+    return "audio/mpeg" if head.startswith(b"ID3") or _is_mp3_frame(head) else None
+
+
+def input_cap(kind: str, plan: Plan) -> int:
+    """The most bytes of an input document of ``kind`` (a key of ``DOCUMENTS``) that ``plan`` may send.
+
+    An office file may be larger than the plan's PDF size; the PDF made of it may not.
+    """
+    cap = DOCUMENTS[kind].cap
+    return PLAN_LIMITS[plan].stored_bytes if cap is None else cap
+
+
+def largest_input(plan: Plan) -> int:
+    """The most bytes of any input document that ``plan`` may send: all that can be judged before the first byte."""
+    return max(input_cap(kind, plan) for kind in DOCUMENTS)
+
+
+def _ole_kind(head: bytes) -> str:
+    seen = {kind: head.find(stream) for kind, stream in _OLE_STREAMS.items() if stream in head}
+    if seen:
+        return min(seen, key=lambda kind: seen[kind])
+    body = head[_OLE_HEADER_BYTES:]
+    return next((kind for start, kind in _OLE_STARTS.items() if body.startswith(start)), "ole")
+
+
+def _zip_names(head: bytes) -> list[str]:
+    """The names of the entries whose local headers lie in ``head``; a cut name keeps its beginning."""
+    names = []
+    at = head.find(_ZIP_ENTRY)
+    while at >= 0:
+        start = at + _ZIP_ENTRY_BYTES
+        length = int.from_bytes(head[at + 26 : at + 28], "little")
+        names.append(head[start : start + length].decode("utf-8", "replace"))
+        at = head.find(_ZIP_ENTRY, at + len(_ZIP_ENTRY))
+    return names
+
+
+def _is_mp3_frame(head: bytes) -> bool:
+    """Whether ``head`` starts with the frame header of MPEG audio layer III whose fields are all allowed."""
+    if len(head) < 3 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
+        return False
+    version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
+    bitrate, rate = head[2] >> 4, head[2] >> 2 & 3
+    return version != 1 and layer == 1 and bitrate not in (0, 15) and rate != 3

@@ -1,0 +1,158 @@
+"""Scopes, credential lanes, and every operation with the scope it asks for (sections Endpoints and Authentication)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from docshare.contract import limits
+from docshare.contract.problems import Problem
+
+FILES_READ = "files:read"
+FILES_WRITE = "files:write"
+READERSHIP_READ = "readership:read"
+WEBHOOKS_MANAGE = "webhooks:manage"
+PROFILE = "profile"
+
+SCOPES: dict[str, str] = {
+    FILES_READ: "See your files and download them",
+    FILES_WRITE: "Upload, change and delete your files",
+    READERSHIP_READ: "See who read your files, and how",
+    WEBHOOKS_MANAGE: "Create, list, test and delete your webhooks",
+    PROFILE: "See your account and plan",
+}
+"""Scope -> what a person grants with it, for the consent page."""
+
+CREDENTIAL_CHARS = 32  # random base62 characters after the prefix; more than 128 bits
+CHALLENGE = "Bearer"  # Spec: Authentication 8
+
+
+class Lane(Enum):
+    """The kinds of credential a caller can show."""
+
+    API_KEY = "api-key"
+    OAUTH = "oauth"
+    REFRESH = "refresh-token"
+    MANAGE = "manage-token"
+    CLAIM = "claim-token"
+    DESIGN = "design-jwt"
+    SESSION = "session"
+
+
+@dataclass(frozen=True)
+class LaneRow:
+    """``prefix``: how the token starts (scanners find it so), None where it is not ours to shape; ``bearer``: whether
+    it stands in an Authorization header; ``scopes``: what it may hold at most; ``granted``: True where it holds only
+    what was granted to it, False where it holds all of ``scopes``; ``lifetime_ms``: None where it has no fixed end."""
+
+    prefix: str | None
+    bearer: bool
+    scopes: frozenset[str]
+    granted: bool = False
+    lifetime_ms: int | None = None
+
+
+_ALL = frozenset(SCOPES)  # Spec: Authentication 3. API keys hold future scopes: a new row reaches them by itself.
+_NONE: frozenset[str] = frozenset()
+
+LANES: dict[Lane, LaneRow] = {
+    Lane.API_KEY: LaneRow("ds_live_", True, _ALL),
+    Lane.OAUTH: LaneRow("ds_at_", True, _ALL, granted=True, lifetime_ms=limits.ACCESS_TOKEN_MS),
+    Lane.REFRESH: LaneRow("ds_rt_", False, _NONE, lifetime_ms=limits.REFRESH_TOKEN_MS),
+    Lane.MANAGE: LaneRow("ds_mt_", True, _NONE, lifetime_ms=limits.MANAGE_TOKEN_MS),
+    Lane.CLAIM: LaneRow("ds_ct_", False, _NONE, lifetime_ms=limits.CLAIM_TOKEN_MS),
+    Lane.DESIGN: LaneRow(None, True, _NONE),
+    Lane.SESSION: LaneRow(None, False, _ALL),
+}
+
+BEARER = frozenset({Lane.API_KEY, Lane.OAUTH})
+_OR_MANAGE = BEARER | {Lane.MANAGE}  # on the content route it is known only to be refused with 403
+_OR_SESSION = BEARER | {Lane.SESSION}
+_DESIGN = frozenset({Lane.DESIGN})
+_PUBLIC: frozenset[Lane] = frozenset()
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One route: ``scope`` None where none is asked for; ``lanes`` the credentials it knows (empty: callable without);
+    ``addition``: not part of the specification but of this product, marked ``x-addition`` in the OpenAPI file."""
+
+    method: str
+    path: str
+    scope: str | None = None
+    lanes: frozenset[Lane] = BEARER
+    addition: bool = False
+
+
+_V1 = "/api/v1"
+_FILE = _V1 + "/files/{uuid}"
+_HOOK = _V1 + "/webhooks/{uuid}"
+
+OPERATIONS: dict[str, Operation] = {
+    "discovery.get": Operation("GET", _V1, lanes=_PUBLIC),
+    "openapi.get": Operation("GET", _V1 + "/openapi.json", lanes=_PUBLIC),
+    "files.upload": Operation("POST", _V1 + "/files", FILES_WRITE),
+    "files.list": Operation("GET", _V1 + "/files", FILES_READ),
+    "files.import": Operation("POST", _V1 + "/files/import", FILES_WRITE),
+    "files.claim": Operation("POST", _V1 + "/files/claim", FILES_WRITE),
+    "files.get": Operation("GET", _FILE, FILES_READ),
+    "files.delete": Operation("DELETE", _FILE, FILES_WRITE),
+    "files.settings": Operation("PUT", _FILE + "/settings", FILES_WRITE, _OR_MANAGE),
+    "files.download": Operation("GET", _FILE + "/content", FILES_READ),
+    "files.replace": Operation("POST", _FILE + "/content", FILES_WRITE, _OR_MANAGE),
+    "files.qr": Operation("GET", _FILE + "/qr-code", FILES_READ),
+    "files.restore": Operation("POST", _FILE + "/restore", FILES_WRITE, addition=True),
+    "assets.create": Operation("POST", _FILE + "/assets", FILES_WRITE),
+    "account.get": Operation("GET", _V1 + "/user", PROFILE),
+    "design.import": Operation("POST", _V1 + "/design-tool/import", lanes=_DESIGN),
+    "design.status": Operation("POST", _V1 + "/design-tool/design/status", lanes=_DESIGN),
+    "variants.list": Operation("GET", _FILE + "/variants", FILES_READ),
+    "variants.create": Operation("POST", _FILE + "/variants", FILES_WRITE),
+    "variants.update": Operation("PUT", _FILE + "/variants/{variantUuid}", FILES_WRITE),
+    "variants.delete": Operation("DELETE", _FILE + "/variants/{variantUuid}", FILES_WRITE),
+    "readership.report": Operation("GET", _FILE + "/readership", READERSHIP_READ),
+    "readership.pages": Operation("GET", _FILE + "/readership/pages", READERSHIP_READ),
+    "readership.marks": Operation("GET", _FILE + "/page-marks", READERSHIP_READ),
+    "readership.annotations": Operation("GET", _FILE + "/annotations", READERSHIP_READ),
+    "readership.sessions": Operation("GET", _FILE + "/readership/sessions", READERSHIP_READ, addition=True),
+    "readership.session": Operation("GET", _FILE + "/readership/sessions/{sessionId}", READERSHIP_READ, addition=True),
+    "invites.list": Operation("GET", _FILE + "/invites", READERSHIP_READ, addition=True),
+    "invites.create": Operation("POST", _FILE + "/invites", FILES_WRITE, addition=True),
+    "events.list": Operation("GET", _V1 + "/events", READERSHIP_READ),
+    "gate.list": Operation("GET", _V1 + "/gate-responses", READERSHIP_READ),
+    "activity.list": Operation("GET", _V1 + "/activity", READERSHIP_READ, addition=True),
+    "webhooks.create": Operation("POST", _V1 + "/webhooks", WEBHOOKS_MANAGE),
+    "webhooks.list": Operation("GET", _V1 + "/webhooks", WEBHOOKS_MANAGE),
+    "webhooks.delete": Operation("DELETE", _HOOK, WEBHOOKS_MANAGE),
+    "webhooks.test": Operation("POST", _HOOK + "/test", WEBHOOKS_MANAGE),
+    "webhooks.enable": Operation("POST", _HOOK + "/enable", WEBHOOKS_MANAGE, addition=True),
+    "webhooks.deliveries": Operation("GET", _HOOK + "/deliveries", WEBHOOKS_MANAGE, addition=True),
+    "webhooks.redeliver": Operation("POST", _HOOK + "/deliveries/{id}/redeliver", WEBHOOKS_MANAGE, addition=True),
+    # Spec gap: the session routes take the cookie with its CSRF token, or a bearer.
+    "session.webhooks.create": Operation("POST", "/api/webhooks", WEBHOOKS_MANAGE, _OR_SESSION),
+    "session.webhooks.list": Operation("GET", "/api/webhooks", WEBHOOKS_MANAGE, _OR_SESSION),
+    "session.webhooks.delete": Operation("DELETE", "/api/webhooks/{uuid}", WEBHOOKS_MANAGE, _OR_SESSION),
+    "session.webhooks.test": Operation("POST", "/api/webhooks/{uuid}/test", WEBHOOKS_MANAGE, _OR_SESSION),
+    "public.qr": Operation("GET", "/api/files/{uuid}/qr-code", lanes=_PUBLIC),
+    "public.metadata": Operation("GET", "/api/files/{uuid}/metadata", lanes=_PUBLIC),
+    "public.upload": Operation("POST", "/api/files", lanes=_PUBLIC, addition=True),
+    "oembed.get": Operation("GET", "/oembed", lanes=_PUBLIC),
+    "oauth.authorize": Operation("GET", "/oauth/authorize", lanes=_PUBLIC),
+    "oauth.token": Operation("POST", "/oauth/token", lanes=_PUBLIC),
+    "oauth.revoke": Operation("POST", "/oauth/revoke", lanes=_PUBLIC),
+    "oauth.server": Operation("GET", "/.well-known/oauth-authorization-server", lanes=_PUBLIC),
+    "oauth.resource": Operation("GET", "/.well-known/oauth-protected-resource", lanes=_PUBLIC, addition=True),
+}
+"""Operation -> its route. Paths are written as in the specification."""
+
+
+def held_scopes(lane: Lane, granted: Iterable[str] = ()) -> frozenset[str]:
+    """The scopes a credential of ``lane`` holds; ``granted`` is what was granted to it and counts for OAuth only."""
+    row = LANES[lane]
+    return row.scopes & frozenset(granted) if row.granted else row.scopes
+
+
+def scope_problem(scope: str) -> Problem:
+    """The refusal of a credential without ``scope``, with the challenge that names it (section Errors)."""
+    challenge = f'{CHALLENGE} error="insufficient_scope", scope="{scope}"'
+    detail = f"This credential lacks the scope '{scope}'."
+    return Problem("insufficient_scope", detail, headers={"WWW-Authenticate": challenge})

@@ -1,0 +1,188 @@
+"""Viewer modes and the blocks of ``viewerSettings`` (section File settings)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from docshare.contract import fields, limits
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+
+VIEWER_MODES = ("standard", "flipbook", "swipe", "magazine")
+CORNERS = ("tl", "tr", "bl", "br")
+PRESETS = ("dusk", "sand", "slate", "forest", "blush", "mono")
+
+
+@dataclass(frozen=True)
+class ViewerField:
+    """One field: ``kind`` (``boolean``, ``integer``, ``number``, ``word``, ``colour``, ``url``, ``asset``,
+    ``measurement`` or ``label``), the ``plan`` a deviation from ``default`` needs, the ``words`` or the range from
+    ``low`` to ``high`` it allows, an older ``alias`` of its key, and whether its block must have it."""
+
+    kind: str
+    plan: Plan = Plan.BASIC
+    default: object = None
+    words: tuple[str, ...] = ()
+    low: float = 0
+    high: float = 0
+    alias: str | None = None
+    required: bool = False
+
+
+def _switch(plan: Plan = Plan.BASIC, *, default: bool = False) -> ViewerField:
+    return ViewerField("boolean", plan, default)
+
+
+def _word(default: str | None, *words: str, plan: Plan = Plan.BASIC, alias: str | None = None) -> ViewerField:
+    return ViewerField("word", plan, default, words, alias=alias)
+
+
+def _integer(default: int, low: int, high: int) -> ViewerField:
+    return ViewerField("integer", default=default, low=low, high=high)
+
+
+Block = Mapping[str, ViewerField]
+
+VIEWER_BLOCKS: dict[str, Block | ViewerField] = {
+    "background": {
+        "type": _word("solid", "solid", "gradient", "image"),
+        "color": ViewerField("colour", default="#ffffff"),
+        "preset": _word(None, *PRESETS, alias="gradient"),  # Spec gap: the alias
+        "assetId": ViewerField("asset"),
+        "fit": _word("cover", "cover", "contain"),
+        "blur": _integer(0, 0, 20),
+        "dim": _integer(0, 0, 80),
+    },
+    "logo": {
+        "assetId": ViewerField("asset"),
+        "position": _word("br", *CORNERS),
+        "size": _word("m", "s", "m", "l", "xl"),
+        "linkUrl": ViewerField("url"),
+        "hideBadge": _switch(),
+    },
+    "page": {
+        "shadow": _integer(1, 0, 3),
+        "rounded": _integer(0, 0, 3),
+        "edges": _switch(),
+        "coverAlone": _switch(default=True),
+    },
+    "flip": {
+        "speedMs": _integer(450, 200, 1200),
+        "sound": _switch(),
+        "rtl": _switch(),
+        "layout": _word("adaptive", "adaptive", "single", "double"),
+    },
+    "swipe": {
+        "autoAdvance": _switch(),
+        "intervalMs": _integer(6000, 3000, 30000),
+    },
+    "protect": {
+        "contextMenu": _switch(),
+        "print": _switch(),
+        "select": _switch(),
+        "blurOnLeave": _switch(Plan.PRO),
+    },
+    "ga4Id": ViewerField("measurement", Plan.PRO),
+    "brand": {
+        "accentColor": ViewerField("colour", Plan.PRO, "#000000"),
+        "toolbarTheme": _word("auto", "light", "dark", "auto", plan=Plan.PRO),
+        "badgePosition": _word("br", *CORNERS, plan=Plan.PRO),
+    },
+    "cta": {
+        "label": ViewerField("label", Plan.PRO, low=1, high=limits.CTA_LABEL_CHARS, required=True),
+        "url": ViewerField("url", Plan.PRO, required=True),
+        "style": _word("solid", "solid", "outline", plan=Plan.PRO),
+        "color": ViewerField("colour", Plan.PRO),  # without one the accent colour is used
+        "position": _word("br", *CORNERS, "bar", plan=Plan.PRO),
+    },
+    "watermarkStyle": {
+        "opacity": ViewerField("number", Plan.PRO, 0.12, low=0.05, high=0.5),
+        "density": _word("normal", "sparse", "normal", "dense", plan=Plan.PRO),
+    },
+}
+"""Key of ``viewerSettings`` -> its fields, or the one field it is (``ga4Id``)."""
+
+
+class Normalised(NamedTuple):
+    """``values``: what deviates from the defaults, in table order; ``plan``: the lowest plan that may have it all."""
+
+    values: dict[str, Any]
+    plan: Plan
+
+
+def normalise(value: object) -> Normalised:
+    """Read a ``viewerSettings`` object of a settings write.
+
+    Unknown keys, unknown words and wrong types inside are dropped, numbers clamped, and what equals its default is
+    left out. ``[]`` means ``{}``, outside and as a block.
+
+    Raises ``bad_request`` where ``value`` is no object, for a malformed colour, address, asset id or measurement id,
+    and for a ``cta`` without ``label`` or ``url``.
+    """
+    blocks = _object(value)
+    values: dict[str, Any] = {}
+    plan = Plan.FREE
+    for key, table in VIEWER_BLOCKS.items():
+        found, needed = _read(f"viewerSettings.{key}", table, blocks.get(key))
+        if found is not None:
+            values[key], plan = found, max(plan, needed)
+    return Normalised(values, plan)
+
+
+def _object(value: object) -> dict[str, object]:
+    if value == []:
+        return {}
+    if not isinstance(value, dict):
+        raise fields.refusal("viewerSettings", "an object")
+    return value
+
+
+def _read(name: str, table: Block | ViewerField, value: object) -> tuple[Any, Plan]:
+    """The deviation that ``value`` makes, None for none, and the plan it needs."""
+    if isinstance(table, ViewerField):
+        found = _deviation(name, table, value)
+        return found, table.plan
+    # Spec gap: an empty block is one that is not set, also where fields are required.
+    if not isinstance(value, dict) or not value:
+        return None, Plan.FREE
+    deviations = {key: _deviation(f"{name}.{key}", row, _sent(key, row, value)) for key, row in table.items()}
+    block = {key: found for key, found in deviations.items() if found is not None}
+    missing = [key for key, row in table.items() if row.required and key not in block]
+    if missing:
+        raise Problem("bad_request", f"{name} must have {' and '.join(missing)}.")
+    return block or None, max((table[key].plan for key in block), default=Plan.FREE)
+
+
+def _sent(key: str, row: ViewerField, block: dict[str, object]) -> object:
+    return block[key] if key in block else block.get(row.alias or key)
+
+
+def _deviation(name: str, row: ViewerField, value: object) -> object:
+    found = _value(name, row, value)
+    # Colours compare without case; the default is in lower case.
+    compared = found.lower() if row.kind == "colour" and isinstance(found, str) else found
+    return None if compared == row.default else found
+
+
+def _value(name: str, row: ViewerField, value: object) -> object:
+    """``value`` as the field takes it; None where it is dropped."""
+    match row.kind:
+        case "boolean":
+            return value if isinstance(value, bool) else None
+        case "integer" | "number":
+            return fields.clamped(value, row.low, row.high)
+        case "word":
+            return value if isinstance(value, str) and value in row.words else None
+    if not isinstance(value, str):
+        return None
+    if row.kind == "label":
+        return fields.text(int(row.low), int(row.high))(name, value)
+    return _PARSERS[row.kind](name, value)
+
+
+_PARSERS: dict[str, fields.Parser[str]] = {
+    "colour": fields.colour,
+    "url": fields.https_url,
+    "asset": fields.asset_id,
+    "measurement": fields.measurement,
+}

@@ -1,0 +1,66 @@
+"""What needs which plan: the endpoint tables and section Readership report, typed by hand."""
+
+import pytest
+
+from docshare.contract.features import (
+    OPERATION_PLANS,
+    REPORT_SECTIONS,
+    REPORT_SUMMARY,
+    keys_for,
+    operation_plan,
+    plan_problem,
+)
+from docshare.contract.plans import Plan
+from docshare.contract.scopes import OPERATIONS
+
+BASIC = ["assets.create", "readership.pages"]
+PRO = [
+    "files.replace",
+    "variants.list",
+    "variants.create",
+    "readership.marks",
+    "readership.annotations",
+    "readership.sessions",
+    "readership.session",
+    "invites.list",
+    "invites.create",
+    "gate.list",
+]
+
+SUMMARY = {
+    "free": ["totalViews", "totalSessions", "uniqueVisitors", "uniqueCountries", "avgTimeMs", "downloads"],
+    "basic": ["medianTimeMs", "totalTurns", "completionRate", "backTurnShare"],
+    "pro": ["activeReaders", "newSessions", "returningSessions", "invitedNotViewed"],
+}
+SECTIONS = {
+    "free": ["tier", "summary", "file", "effectivePages"],
+    "basic": [
+        "viewsOverTime", "funnel", "referrers", "browsers", "sources", "viewerModes", "peakTimes", "devices",
+        "countries",
+    ],
+    "pro": ["sessions", "hotspotTaps", "ctaTaps", "variants", "contacts"],
+}  # fmt: skip
+
+
+def test_the_operations_that_need_a_plan() -> None:
+    assert {name for name in OPERATIONS if operation_plan(name) == Plan.BASIC} == set(BASIC)
+    assert {name for name in OPERATIONS if operation_plan(name) == Plan.PRO} == set(PRO)
+    assert set(OPERATION_PLANS) == {*BASIC, *PRO}
+
+
+@pytest.mark.parametrize(
+    ("tier", "tiers"), [("free", ["free"]), ("basic", ["free", "basic"]), ("pro", ["free", "basic", "pro"])]
+)
+def test_the_report_shows_each_plan_its_parts_in_order(tier: str, tiers: list[str]) -> None:
+    plan = Plan.of(tier)
+    assert list(keys_for(REPORT_SUMMARY, plan)) == [key for part in tiers for key in SUMMARY[part]]
+    assert list(keys_for(REPORT_SECTIONS, plan)) == [key for part in tiers for key in SECTIONS[part]]
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"), [(Plan.BASIC, "requires the basic plan"), (Plan.PRO, "requires the pro plan")]
+)
+def test_a_plan_refusal_holds_the_pinned_words(plan: Plan, words: str) -> None:
+    problem = plan_problem(plan, "The password")
+    assert (problem.code, problem.status) == ("plan_required", 403)
+    assert problem.detail == f"The password {words} or higher."

@@ -1,0 +1,84 @@
+"""Plan-free limits: section Limits and the choices where it is silent, typed by hand."""
+
+import pytest
+
+from docshare.contract import limits
+
+MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
+
+NUMBERS = {
+    "MANAGE_TOKEN_MS": 30 * DAY,
+    "CLAIM_TOKEN_MS": 30 * DAY,
+    "ACCESS_TOKEN_MS": HOUR,
+    "AUTHORIZATION_CODE_MS": MINUTE,
+    "REFRESH_TOKEN_MS": 90 * DAY,
+    "REFRESH_GRACE_MS": 10_000,
+    "LOGIN_LINK_MS": 10 * MINUTE,
+    "MANAGE_EXPIRY_MS": 7 * DAY,
+    "DESIGN_EXPIRY_MS": 365 * DAY,
+    "ANONYMOUS_EXPIRY_MS": 7 * DAY,
+    "BURN_DELAY_MS": 30 * MINUTE,
+    "VARIANTS_PER_FILE": 200,
+    "VARIANT_LABEL_CHARS": 200,
+    "ASSETS_PER_FILE": 10,
+    "PASSWORD_BYTES": 128,
+    "SLUG_CHARS": 64,
+    "VIEW_LIMIT_MAX": 1_000_000,
+    "GATE_FIELDS": 5,
+    "GATE_KEY_CHARS": 40,
+    "GATE_LABEL_CHARS": 60,
+    "GATE_VALUE_CHARS": 500,
+    "GATE_DOMAINS": 20,
+    "DOMAIN_CHARS": 253,
+    "CTA_LABEL_CHARS": 40,
+    "URL_CHARS": 2048,
+    "PALETTE_COLOURS": 6,
+    "RANGE_AND_WATERMARK_BYTES": 104_857_600,
+    "PAGES_PER_FILE": 50_000,
+    "REPORT_DAYS": 30,
+    "REPORT_SESSIONS": 50,
+    "ACTIVE_READER_MS": MINUTE,
+    "READER_SALT_MS": 30 * DAY,
+    "ACTIVITY_KEPT_MS": 90 * DAY,
+    "DENIED_COALESCE_MS": MINUTE,
+    "DEPRECATION_NOTICE_MS": 180 * DAY,
+}
+RATES = [
+    ("default", 120, MINUTE, "token"),
+    ("webhook-test", 10, MINUTE, "token"),
+    ("webhook-test", 10, MINUTE, "address"),
+    ("public-qr", 60, MINUTE, "address"),
+    ("address", 60, MINUTE, "address"),
+    ("design-user", 60, MINUTE, "user"),
+    ("design-address", 60, MINUTE, "address"),
+    ("design-uploads", 30, DAY, "user"),
+]
+
+
+@pytest.mark.parametrize(("name", "number"), NUMBERS.items())
+def test_a_limit_is_as_specified(name: str, number: int) -> None:
+    assert getattr(limits, name) == number
+
+
+def test_no_limit_is_missing_from_this_table() -> None:
+    units = {"SECOND", "MINUTE", "HOUR", "DAY", "MB"}
+    stated = {name for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)}
+    assert stated - units == set(NUMBERS)
+
+
+def test_the_rate_policies() -> None:
+    assert [(row.name, row.limit, row.window_ms, row.per) for row in limits.RATE_POLICIES] == RATES
+
+
+def test_the_rate_headers() -> None:
+    assert list(limits.RATE_HEADERS) == [
+        "RateLimit",
+        "RateLimit-Policy",
+        "X-RateLimit-Limit",
+        "X-RateLimit-Remaining",
+        "X-RateLimit-Reset",
+    ]
+
+
+def test_the_version_of_the_specification() -> None:
+    assert limits.SPECIFICATION_VERSION == "1.1.0"

@@ -1,0 +1,178 @@
+"""Input documents and assets: sections Endpoints and Limits, typed by hand, and their detection by bytes."""
+
+import io
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docshare.contract import media
+from docshare.contract.plans import Plan
+
+MB = 1_048_576
+OLE = bytes.fromhex("d0cf11e0a1b11ae1").ljust(512, b"\0")
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+JPEG = b"\xff\xd8\xff\xe0\0\x10JFIF\0"
+WEBP = b"RIFF\x24\0\0\0WEBPVP8 "
+
+
+def utf16(name: str) -> bytes:
+    return b"".join(bytes([ord(letter), 0]) for letter in name)
+
+
+def archive(*names: str) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as packed:
+        for name in names:
+            packed.writestr(name, b"x")
+    return target.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("kind", "type_", "extension", "cap", "converted"),
+    [
+        ("pdf", "application/pdf", ".pdf", None, False),
+        ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".docx", 25 * MB, True),
+        ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation", ".pptx", 50 * MB, True),
+        ("ppt", "application/vnd.ms-powerpoint", ".ppt", 50 * MB, True),
+    ],
+)
+def test_an_input_document(kind: str, type_: str, extension: str, cap: int | None, converted: bool) -> None:
+    row = media.DOCUMENTS[kind]
+    assert (row.type, row.extension, row.cap, row.converted) == (type_, extension, cap, converted)
+
+
+def test_no_other_document_is_taken() -> None:
+    assert set(media.DOCUMENTS) == {"pdf", "docx", "pptx", "ppt"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "types", "cap", "singleton"),
+    [
+        ("logo", {"image/png", "image/jpeg", "image/webp"}, 5 * MB, True),
+        ("background", {"image/png", "image/jpeg", "image/webp"}, 5 * MB, True),
+        ("hotspot-audio", {"audio/mpeg"}, 10 * MB, False),
+    ],
+)
+def test_an_asset_kind(kind: str, types: set[str], cap: int, singleton: bool) -> None:
+    row = media.ASSET_KINDS[kind]
+    assert (set(row.types), row.cap, row.singleton) == (types, cap, singleton)
+
+
+def test_no_other_asset_is_taken() -> None:
+    assert set(media.ASSET_KINDS) == {"logo", "background", "hotspot-audio"}
+
+
+def test_names_and_type_of_what_is_stored() -> None:
+    assert (media.IMPORT_NAME, media.DESIGN_IMPORT_NAME) == ("design.pdf", "design-tool-design.pdf")
+    assert (media.STORED_TYPE, media.HEAD_BYTES) == ("application/pdf", 1024)
+
+
+@pytest.mark.parametrize(
+    ("kind", "plan", "cap"),
+    [
+        ("pdf", Plan.FREE, 20 * MB),
+        ("pdf", Plan.BASIC, 200 * MB),
+        ("pdf", Plan.PRO, 2048 * MB),
+        ("docx", Plan.FREE, 25 * MB),
+        ("docx", Plan.PRO, 25 * MB),
+        ("ppt", Plan.FREE, 50 * MB),
+        ("pptx", Plan.PRO, 50 * MB),
+    ],
+)
+def test_an_office_input_has_its_own_cap_on_every_plan(kind: str, plan: Plan, cap: int) -> None:
+    assert media.input_cap(kind, plan) == cap
+
+
+@pytest.mark.parametrize(("plan", "cap"), [(Plan.FREE, 50 * MB), (Plan.BASIC, 200 * MB), (Plan.PRO, 2048 * MB)])
+def test_the_largest_input_of_a_plan(plan: Plan, cap: int) -> None:
+    assert media.largest_input(plan) == cap
+
+
+@pytest.mark.parametrize("offset", [0, 1, 100, 1019])
+def test_a_pdf_has_its_marker_within_the_first_1024_bytes(offset: int) -> None:
+    assert media.detect_document(b"\n" * offset + b"%PDF-1.7\n") == "pdf"
+
+
+@pytest.mark.parametrize("offset", [1020, 1023, 1024, 5000])
+def test_a_marker_that_ends_later_makes_no_pdf(offset: int) -> None:
+    assert media.detect_document(b"\n" * offset + b"%PDF-1.7\n") is None
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (archive("[Content_Types].xml", "_rels/.rels", "word/document.xml"), "docx"),
+        (archive("[Content_Types].xml", "ppt/presentation.xml", "docProps/app.xml"), "pptx"),
+        (archive("[Content_Types].xml", "_rels/.rels"), "zip"),
+        (archive("xl/workbook.xml"), "zip"),
+        (archive("keywords/word/x"), "zip"),
+        (archive("word/document.xml", "ppt/presentation.xml"), "zip"),
+        (b"PK\x03\x04", "zip"),
+        (b"PK\x05\x06" + bytes(18), None),
+        (OLE, "ole"),
+        (OLE + b"\xec\xa5\xc1\0", "doc"),
+        (OLE + b"\x00\x6e\x1e\xf0", "ppt"),
+        (OLE + b"\x0f\x00\xe8\x03", "ppt"),
+        (OLE + b"\xa0\x46\x1d\xf0", "ppt"),
+        (OLE + utf16("Root Entry").ljust(128, b"\0") + utf16("WordDocument"), "doc"),
+        (OLE + utf16("Root Entry").ljust(128, b"\0") + utf16("PowerPoint Document"), "ppt"),
+        (OLE + utf16("Root Entry").ljust(128, b"\0") + utf16("Workbook"), "ole"),
+        (b"{\\rtf1", None),
+        (b"%!PS-Adobe-3.0", None),
+        (b"<html>", None),
+        (b"", None),
+    ],
+)
+def test_a_document_is_known_by_its_bytes(head: bytes, kind: str | None) -> None:
+    assert media.detect_document(head) == kind
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (["[Content_Types].xml", "word/document2.xml"], "docx"),
+        (["ppt/presentation.xml", "ppt/embeddings/a.docx"], "pptx"),
+        (["word/a", "ppt/a"], None),
+        (["xl/workbook.xml"], None),
+        ([], None),
+    ],
+)
+def test_a_zip_is_known_by_the_folders_of_its_entries(names: list[str], kind: str | None) -> None:
+    assert media.zip_kind(names) == kind
+
+
+@pytest.mark.parametrize(
+    ("head", "type_"),
+    [
+        (PNG, "image/png"),
+        (JPEG, "image/jpeg"),
+        (WEBP, "image/webp"),
+        (b"RIFF\x24\0\0\0WAVEfmt ", None),
+        (b"ID3\x04\0\0\0\0\0\0", "audio/mpeg"),
+        (b"\xff\xfb\x90\x00", "audio/mpeg"),
+        (b"\xff\xf3\x40\xc0", "audio/mpeg"),
+        (b"\xff\xf1\x50\x80", None),  # AAC
+        (b"\xff\xeb\x90\x00", None),  # reserved version
+        (b"\xff\xfb\xf0\x00", None),  # bad bitrate
+        (b"\xff\xfb\x00\x00", None),  # free bitrate
+        (b"\xff\xfb\x9c\x00", None),  # reserved rate
+        (b"\xff\xfd\x90\x00", None),  # layer II
+        (b"\xff\xfeh\0i\0", None),  # UTF-16 text
+        (b"\xff\xfb", None),
+        (b"<svg xmlns=", None),
+        (b"GIF89a", None),
+        (b"%PDF-1.7", None),
+        (b"", None),
+    ],
+)
+def test_an_asset_is_known_by_its_bytes(head: bytes, type_: str | None) -> None:
+    assert media.detect_asset(head) == type_
+
+
+@given(st.sampled_from([b"", b"PK\x03\x04", OLE, b"RIFF", b"\xff"]), st.binary(max_size=1100))
+def test_any_bytes_get_an_answer(start: bytes, rest: bytes) -> None:
+    known = {None, "pdf", "docx", "pptx", "ppt", "doc", "zip", "ole"}
+    assert media.detect_document(start + rest) in known
+    assert media.detect_asset(start + rest) in {None, "image/png", "image/jpeg", "image/webp", "audio/mpeg"}

@@ -1,0 +1,162 @@
+"""Scopes, lanes and routes: sections Authentication and Endpoints and the additions, typed by hand."""
+
+import pytest
+
+from docshare.contract.scopes import (
+    CHALLENGE,
+    CREDENTIAL_CHARS,
+    LANES,
+    OPERATIONS,
+    SCOPES,
+    Lane,
+    held_scopes,
+    scope_problem,
+)
+
+FIVE = {"files:read", "files:write", "readership:read", "webhooks:manage", "profile"}
+DAY = 86_400_000
+
+# name, method, path, scope, addition
+ROUTES = """
+discovery.get           GET    /api/v1                                             -                no
+openapi.get             GET    /api/v1/openapi.json                                -                no
+files.upload            POST   /api/v1/files                                       files:write      no
+files.list              GET    /api/v1/files                                       files:read       no
+files.import            POST   /api/v1/files/import                                files:write      no
+files.claim             POST   /api/v1/files/claim                                 files:write      no
+files.get               GET    /api/v1/files/{uuid}                                files:read       no
+files.delete            DELETE /api/v1/files/{uuid}                                files:write      no
+files.settings          PUT    /api/v1/files/{uuid}/settings                       files:write      no
+files.download          GET    /api/v1/files/{uuid}/content                        files:read       no
+files.replace           POST   /api/v1/files/{uuid}/content                        files:write      no
+files.qr                GET    /api/v1/files/{uuid}/qr-code                        files:read       no
+files.restore           POST   /api/v1/files/{uuid}/restore                        files:write      yes
+assets.create           POST   /api/v1/files/{uuid}/assets                         files:write      no
+account.get             GET    /api/v1/user                                        profile          no
+design.import           POST   /api/v1/design-tool/import                          -                no
+design.status           POST   /api/v1/design-tool/design/status                   -                no
+variants.list           GET    /api/v1/files/{uuid}/variants                       files:read       no
+variants.create         POST   /api/v1/files/{uuid}/variants                       files:write      no
+variants.update         PUT    /api/v1/files/{uuid}/variants/{variantUuid}         files:write      no
+variants.delete         DELETE /api/v1/files/{uuid}/variants/{variantUuid}         files:write      no
+readership.report       GET    /api/v1/files/{uuid}/readership                     readership:read  no
+readership.pages        GET    /api/v1/files/{uuid}/readership/pages               readership:read  no
+readership.marks        GET    /api/v1/files/{uuid}/page-marks                     readership:read  no
+readership.annotations  GET    /api/v1/files/{uuid}/annotations                    readership:read  no
+readership.sessions     GET    /api/v1/files/{uuid}/readership/sessions            readership:read  yes
+readership.session      GET    /api/v1/files/{uuid}/readership/sessions/{sessionId} readership:read yes
+invites.list            GET    /api/v1/files/{uuid}/invites                        readership:read  yes
+invites.create          POST   /api/v1/files/{uuid}/invites                        files:write      yes
+events.list             GET    /api/v1/events                                      readership:read  no
+gate.list               GET    /api/v1/gate-responses                              readership:read  no
+activity.list           GET    /api/v1/activity                                    readership:read  yes
+webhooks.create         POST   /api/v1/webhooks                                    webhooks:manage  no
+webhooks.list           GET    /api/v1/webhooks                                    webhooks:manage  no
+webhooks.delete         DELETE /api/v1/webhooks/{uuid}                             webhooks:manage  no
+webhooks.test           POST   /api/v1/webhooks/{uuid}/test                        webhooks:manage  no
+webhooks.enable         POST   /api/v1/webhooks/{uuid}/enable                      webhooks:manage  yes
+webhooks.deliveries     GET    /api/v1/webhooks/{uuid}/deliveries                  webhooks:manage  yes
+webhooks.redeliver      POST   /api/v1/webhooks/{uuid}/deliveries/{id}/redeliver   webhooks:manage  yes
+session.webhooks.create POST   /api/webhooks                                       webhooks:manage  no
+session.webhooks.list   GET    /api/webhooks                                       webhooks:manage  no
+session.webhooks.delete DELETE /api/webhooks/{uuid}                                webhooks:manage  no
+session.webhooks.test   POST   /api/webhooks/{uuid}/test                           webhooks:manage  no
+public.qr               GET    /api/files/{uuid}/qr-code                           -                no
+public.metadata         GET    /api/files/{uuid}/metadata                          -                no
+public.upload           POST   /api/files                                          -                yes
+oembed.get              GET    /oembed                                             -                no
+oauth.authorize         GET    /oauth/authorize                                    -                no
+oauth.token             POST   /oauth/token                                        -                no
+oauth.revoke            POST   /oauth/revoke                                       -                no
+oauth.server            GET    /.well-known/oauth-authorization-server             -                no
+oauth.resource          GET    /.well-known/oauth-protected-resource               -                yes
+"""
+
+KEY_OR_TOKEN = {Lane.API_KEY, Lane.OAUTH}
+OTHER_LANES = {
+    "files.settings": KEY_OR_TOKEN | {Lane.MANAGE},
+    "files.replace": KEY_OR_TOKEN | {Lane.MANAGE},
+    "design.import": {Lane.DESIGN},
+    "design.status": {Lane.DESIGN},
+    "session.webhooks.create": KEY_OR_TOKEN | {Lane.SESSION},
+    "session.webhooks.list": KEY_OR_TOKEN | {Lane.SESSION},
+    "session.webhooks.delete": KEY_OR_TOKEN | {Lane.SESSION},
+    "session.webhooks.test": KEY_OR_TOKEN | {Lane.SESSION},
+}
+
+
+def routes() -> dict[str, list[str]]:
+    return {line.split()[0]: line.split()[1:] for line in ROUTES.strip().splitlines()}
+
+
+def test_there_are_five_scopes_each_with_a_sentence_for_the_consent_page() -> None:
+    assert set(SCOPES) == FIVE
+    assert all(SCOPES.values())
+
+
+@pytest.mark.parametrize("name", routes())
+def test_a_route_asks_for_its_scope(name: str) -> None:
+    row = OPERATIONS[name]
+    shown = [row.method, row.path, row.scope or "-", "yes" if row.addition else "no"]
+    assert shown == routes()[name]
+
+
+def test_no_route_is_missing_from_this_table() -> None:
+    assert set(OPERATIONS) == set(routes())
+
+
+@pytest.mark.parametrize("name", routes())
+def test_a_route_knows_its_credentials(name: str) -> None:
+    public = set() if routes()[name][2] == "-" else KEY_OR_TOKEN
+    assert OPERATIONS[name].lanes == OTHER_LANES.get(name, public)
+
+
+@pytest.mark.parametrize(
+    ("lane", "prefix", "bearer", "lifetime"),
+    [
+        (Lane.API_KEY, "ds_live_", True, None),
+        (Lane.OAUTH, "ds_at_", True, 3_600_000),
+        (Lane.REFRESH, "ds_rt_", False, 90 * DAY),
+        (Lane.MANAGE, "ds_mt_", True, 30 * DAY),
+        (Lane.CLAIM, "ds_ct_", False, 30 * DAY),
+        (Lane.DESIGN, None, True, None),
+        (Lane.SESSION, None, False, None),
+    ],
+)
+def test_a_lane_has_its_prefix_and_lifetime(lane: Lane, prefix: str | None, bearer: bool, lifetime: int | None) -> None:
+    row = LANES[lane]
+    assert (row.prefix, row.bearer, row.lifetime_ms) == (prefix, bearer, lifetime)
+
+
+def test_every_lane_is_in_the_table_and_no_prefix_starts_another() -> None:
+    assert set(LANES) == set(Lane)
+    prefixes = [row.prefix for row in LANES.values() if row.prefix]
+    assert not [(a, b) for a in prefixes for b in prefixes if a != b and b.startswith(a)]
+
+
+def test_a_credential_has_at_least_128_random_bits() -> None:
+    assert CREDENTIAL_CHARS >= 32
+    assert 62**CREDENTIAL_CHARS > 2**128
+
+
+def test_an_api_key_holds_every_scope() -> None:
+    assert held_scopes(Lane.API_KEY) == FIVE
+    assert held_scopes(Lane.API_KEY, ["profile"]) == FIVE
+
+
+def test_an_access_token_holds_only_what_was_granted_and_exists() -> None:
+    assert held_scopes(Lane.OAUTH, ["files:read", "profile", "moon:fly"]) == {"files:read", "profile"}
+    assert held_scopes(Lane.OAUTH) == frozenset()
+
+
+@pytest.mark.parametrize("lane", [Lane.REFRESH, Lane.MANAGE, Lane.CLAIM, Lane.DESIGN])
+def test_the_other_credentials_hold_no_scope(lane: Lane) -> None:
+    assert held_scopes(lane, FIVE) == frozenset()
+
+
+def test_a_missing_scope_is_named_in_detail_and_challenge() -> None:
+    problem = scope_problem("files:write")
+    assert (problem.code, problem.status) == ("insufficient_scope", 403)
+    assert "files:write" in problem.detail
+    assert problem.headers == {"WWW-Authenticate": 'Bearer error="insufficient_scope", scope="files:write"'}
+    assert CHALLENGE == "Bearer"

@@ -1,0 +1,194 @@
+"""The settings of a file and the keys of the File object: sections File and File settings, typed by hand."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+from docshare.contract.settings import (
+    FILE_KEYS,
+    FILE_OPTIONAL,
+    REVISION_KEYS,
+    SETTINGS,
+    parse_settings,
+    parse_value,
+    plan_needed,
+)
+from tests.contract.junk import answer, junk, refusals
+
+ASSET = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
+FORM = [{"key": "mail", "label": "Mail", "type": "email", "required": True}]
+
+# name, plan, default (None: unset), values that clear, how the File object shows it
+ROWS: list[tuple[str, str, Any, tuple[Any, ...], str]] = [
+    ("viewerMode", "free", "standard", (), "always"),
+    ("password", "basic", None, ("",), "never"),
+    ("allowDownload", "free", True, (), "always"),
+    ("showExpiry", "free", True, (), "always"),
+    ("requireEmail", "pro", False, (), "always"),
+    ("notifyOnView", "basic", False, (), "always"),
+    ("deleteAt", "free", None, (), "set"),
+    ("neverExpire", "free", False, (), "never"),
+    ("viewLimit", "basic", None, (0,), "set"),
+    ("pageRange", "pro", None, ({"from": 0, "to": 0},), "set"),
+    ("gateFields", "pro", None, ([], None), "set"),
+    ("gateDomains", "pro", None, ([],), "set"),
+    ("askReceipt", "basic", False, (), "always"),
+    ("commentsEnabled", "pro", False, (), "always"),
+    ("commentsAllowPublic", "pro", False, (), "always"),
+    ("notifyOnComment", "pro", False, (), "always"),
+    ("marksEnabled", "pro", False, (), "always"),
+    ("annotationsEnabled", "pro", False, (), "always"),
+    ("watermark", "pro", False, (), "always"),
+    ("slug", "pro", None, ("",), "set"),
+    ("viewerSettings", "basic", {}, ({}, []), "always"),
+    ("detachDesignToolDesign", "free", False, (), "never"),
+    ("designToolUpdatesEnabled", "free", False, (), "always"),
+]
+
+FILE = [
+    "uuid", "shortId", "slug", "originalName", "size", "mimeType", "createdAt", "deleteAt", "viewCount", "viewerMode",
+    "protected", "allowDownload", "requireEmail", "notifyOnView", "contentVersion", "revisions",
+    "totalPages", "updatedAt", "viewsConsumed", "viewerSettings",
+    "askReceipt", "watermark", "showExpiry", "commentsEnabled", "commentsAllowPublic", "notifyOnComment",
+    "marksEnabled", "annotationsEnabled", "designToolUpdatesEnabled",
+    "viewLimit", "burnedAt", "gateFields", "gateDomains", "pageRange", "shareUrl", "sha256",
+]  # fmt: skip
+FILE_UNSET = [
+    "shortId", "slug", "deleteAt", "revisions", "viewLimit", "burnedAt", "gateFields", "gateDomains", "pageRange",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "tier", "default", "clears", "shown"), ROWS, ids=[row[0] for row in ROWS])
+def test_a_setting(name: str, tier: str, default: Any, clears: tuple[Any, ...], shown: str) -> None:
+    row = SETTINGS[name]
+    assert (row.name, row.plan.tier, row.default, row.clears, row.shown) == (name, tier, default, clears, shown)
+    assert type(row.default) is type(default)
+
+
+def test_the_settings_are_complete_and_in_order() -> None:
+    assert list(SETTINGS) == [row[0] for row in ROWS]
+
+
+def test_the_keys_of_a_file_in_order() -> None:
+    assert list(FILE_KEYS) == FILE
+    assert frozenset(FILE_UNSET) == FILE_OPTIONAL
+
+
+def test_a_shown_setting_is_a_key_of_the_file_and_absent_only_when_unset() -> None:
+    assert {row[0] for row in ROWS if row[4] != "never"} <= set(FILE)
+    assert {row[0] for row in ROWS if row[4] == "set"} <= set(FILE_UNSET)
+    assert not {row[0] for row in ROWS if row[4] == "never"} & set(FILE)
+
+
+def test_the_keys_of_a_revision() -> None:
+    assert " ".join(REVISION_KEYS) == "contentVersion originalName size totalPages sha256 createdAt"
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "stored", "plan"),
+    [
+        ("viewerMode", "flipbook", "flipbook", Plan.FREE),
+        ("password", "secret", "secret", Plan.BASIC),
+        ("allowDownload", False, False, Plan.FREE),
+        ("showExpiry", False, False, Plan.FREE),
+        ("requireEmail", True, True, Plan.PRO),
+        ("notifyOnView", True, True, Plan.BASIC),
+        ("deleteAt", "1970-01-01T00:00:01Z", 1000, Plan.FREE),
+        ("neverExpire", True, True, Plan.FREE),
+        ("viewLimit", 1_000_000, 1_000_000, Plan.BASIC),
+        ("pageRange", {"from": 1, "to": 3}, {"from": 1, "to": 3}, Plan.PRO),
+        ("gateFields", FORM, FORM, Plan.PRO),
+        ("gateDomains", ["Example.com"], ["example.com"], Plan.PRO),
+        ("askReceipt", True, True, Plan.BASIC),
+        ("commentsEnabled", True, True, Plan.PRO),
+        ("commentsAllowPublic", True, True, Plan.PRO),
+        ("notifyOnComment", True, True, Plan.PRO),
+        ("marksEnabled", True, True, Plan.PRO),
+        ("annotationsEnabled", True, True, Plan.PRO),
+        ("watermark", True, True, Plan.PRO),
+        ("slug", "q3", "q3", Plan.PRO),
+        ("viewerSettings", {"flip": {"speedMs": 1}}, {"flip": {"speedMs": 200}}, Plan.BASIC),
+        ("viewerSettings", {"ga4Id": "G-AB12CD34EF"}, {"ga4Id": "G-AB12CD34EF"}, Plan.PRO),
+        ("detachDesignToolDesign", True, True, Plan.FREE),
+        ("designToolUpdatesEnabled", True, True, Plan.FREE),
+    ],
+)
+def test_a_value_is_read_and_needs_its_plan(name: str, sent: Any, stored: Any, plan: Plan) -> None:
+    found = parse_value(name, sent)
+    assert found == stored
+    assert plan_needed(name, found) is plan
+
+
+@pytest.mark.parametrize(("name", "value"), [(row[0], value) for row in ROWS for value in row[3]])
+def test_a_clearing_value_clears_and_needs_no_plan(name: str, value: Any) -> None:
+    found = parse_value(name, value)
+    assert found == ({} if name == "viewerSettings" else None)
+    assert plan_needed(name, found) is Plan.FREE
+
+
+@pytest.mark.parametrize("name", [row[0] for row in ROWS if row[2] is False])
+def test_switching_off_needs_no_plan(name: str) -> None:
+    assert plan_needed(name, parse_value(name, False)) is Plan.FREE
+
+
+def test_viewer_settings_equal_to_the_defaults_need_no_plan() -> None:
+    assert plan_needed("viewerSettings", parse_value("viewerSettings", {"flip": {"speedMs": 450}})) is Plan.FREE
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("viewerMode", "book"),
+        ("password", None),
+        ("allowDownload", "yes"),
+        ("viewLimit", False),
+        ("viewLimit", -1),
+        ("viewLimit", 1_000_001),
+        ("viewLimit", 3.0),
+        ("viewLimit", None),
+        ("pageRange", None),
+        ("pageRange", {"from": False, "to": False}),
+        ("pageRange", {"from": 0, "to": 2}),
+        ("gateFields", {}),
+        ("gateDomains", None),
+        ("slug", "API"),
+        ("slug", None),
+        ("deleteAt", ""),
+        ("deleteAt", None),
+        ("neverExpire", 1),
+        ("viewerSettings", None),
+    ],
+)
+def test_a_known_key_with_a_wrong_value_is_a_bad_request_that_names_it(name: str, value: Any) -> None:
+    with pytest.raises(Problem) as caught:
+        parse_settings({name: value})
+    assert (caught.value.code, name in caught.value.detail) == ("bad_request", True)
+
+
+def test_a_body_gives_what_was_sent_and_ignores_unknown_keys() -> None:
+    body = {"slug": "", "future": {"x": 1}, "viewerMode": "swipe", "viewerSettings": []}
+    assert parse_settings(body) == {"viewerMode": "swipe", "slug": None, "viewerSettings": {}}
+    assert parse_settings({}) == {}
+
+
+@pytest.mark.parametrize("body", [None, [], "x", 1, True])
+def test_a_body_that_is_no_object_is_a_bad_request(body: Any) -> None:
+    with pytest.raises(Problem) as caught:
+        parse_settings(body)
+    assert caught.value.code == "bad_request"
+
+
+@pytest.mark.parametrize("name", [row[0] for row in ROWS])
+def test_hostile_values_meet_nothing_but_a_problem(name: str) -> None:
+    assert refusals(lambda value: parse_settings({name: value})) == {"bad_request"}
+
+
+@given(junk([row[0] for row in ROWS]))
+def test_any_json_meets_nothing_but_a_problem(body: Any) -> None:
+    accepted, found = answer(parse_settings, body)
+    assert (
+        all(plan_needed(name, value) in Plan for name, value in found.items()) if accepted else found == "bad_request"
+    )

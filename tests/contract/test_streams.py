@@ -1,0 +1,146 @@
+"""Feed streams: sections Event feed row and Events feed, typed by hand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+from docshare.contract.streams import ACTIVITY, FIRST_ID, GATE_REFUSAL, STREAMS, parse_limit, parse_since, parse_type
+
+INT32, INT64 = 2_147_483_647, 9_223_372_036_854_775_807
+
+
+@pytest.mark.parametrize(
+    ("name", "plan", "largest", "keys", "optional"),
+    [
+        (
+            "view",
+            Plan.FREE,
+            INT32,
+            "id fileUuid fileName readAt country pagesViewed timeMs type",
+            {"readAt", "country"},
+        ),
+        ("download", Plan.FREE, INT32, "id fileUuid fileName readAt country type", {"country"}),
+        ("gate", Plan.PRO, INT64, "id fileUuid fileName readAt type fields", {"fields"}),
+    ],
+)
+def test_a_stream_has_its_plan_cursor_and_keys(
+    name: str, plan: Plan, largest: int, keys: str, optional: set[str]
+) -> None:
+    row = STREAMS[name]
+    assert (row.plan, row.largest, " ".join(row.keys), set(row.optional)) == (plan, largest, keys, optional)
+
+
+def test_there_are_three_streams() -> None:
+    assert set(STREAMS) == {"view", "download", "gate"}
+
+
+def test_the_activity_feed_has_the_cursor_of_the_gate_stream() -> None:
+    assert (ACTIVITY.largest, ACTIVITY.keys) == (INT64, ("id", "event", "timestamp", "data"))
+
+
+def test_ids_start_at_two_so_that_since_one_walks_all() -> None:
+    assert FIRST_ID == 2
+
+
+def test_the_plain_text_of_the_gate_refusal() -> None:
+    assert GATE_REFUSAL == "This feature requires the pro plan or higher"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [(None, "view"), ("view", "view"), ("download", "download"), ("gate", "gate")]
+)
+def test_a_type_names_its_stream(text: str | None, name: str) -> None:
+    assert parse_type(text) == name
+
+
+@pytest.mark.parametrize("text", ["", "all", "View", "gate ", "\ud800"])
+def test_any_other_type_is_a_bad_request(text: str) -> None:
+    with pytest.raises(Problem) as caught:
+        parse_type(text)
+    assert (caught.value.code, "type" in caught.value.detail) == ("bad_request", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "cursor"),
+    [
+        (None, 0),
+        ("", 0),
+        ("0", 0),
+        ("000", 0),
+        ("1", 1),
+        ("007", 7),
+        ("2147483647", INT32),
+        ("2147483648", INT32),
+        ("9" * 20, INT32),
+        ("9" * 5000, INT32),
+        ("0" * 5000 + "5", 5),
+        ("-1", 0),
+        ("-0", 0),
+        ("x", 0),
+        ("5x", 0),
+        ("1.0", 0),
+        ("1e3", 0),
+        ("+5", 0),
+        (" 5", 0),
+        ("5\n", 0),
+        ("1_000", 0),
+        ("\uff15", 0),
+        ("\u0665", 0),
+        ("0x10", 0),
+        ("\ud800", 0),
+    ],
+)
+def test_since_is_a_cursor_clamped_to_32_bits_or_newest_first(text: str | None, cursor: int) -> None:
+    assert parse_since(text, INT32) == cursor
+
+
+@pytest.mark.parametrize(
+    ("text", "cursor"),
+    [
+        ("2147483648", 2_147_483_648),
+        ("9223372036854775807", INT64),
+        ("9223372036854775808", INT64),
+        ("99999999999999999999", INT64),
+        ("9" * 5000, INT64),
+    ],
+)
+def test_the_gate_cursor_is_64_bits_wide(text: str, cursor: int) -> None:
+    assert parse_since(text, INT64) == cursor
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        (None, 50),
+        ("", 50),
+        ("x", 50),
+        ("1.5", 50),
+        ("+5", 50),
+        ("\uff15", 50),
+        ("0", 1),
+        ("-5", 1),
+        ("-" + "9" * 5000, 1),
+        ("1", 1),
+        ("50", 50),
+        ("100", 100),
+        ("101", 100),
+        ("1000", 100),
+        ("9" * 5000, 100),
+    ],
+)
+def test_limit_is_clamped_and_never_refused(text: str | None, limit: int) -> None:
+    assert parse_limit(text) == limit
+
+
+@given(st.none() | st.text(max_size=30) | st.from_regex(r"-?[0-9]{1,25}", fullmatch=True))
+def test_any_text_gives_a_cursor_and_a_limit_in_range(text: str | None) -> None:
+    assert 0 <= parse_since(text, INT32) <= INT32
+    assert 0 <= parse_since(text, INT64) <= INT64
+    assert 1 <= parse_limit(text) <= 100
+
+
+@given(st.integers(0, INT64))
+def test_a_cursor_in_range_is_itself(cursor: int) -> None:
+    assert parse_since(str(cursor), INT64) == cursor

@@ -1,0 +1,114 @@
+"""Webhooks: sections Webhook, Events and Limits, typed by hand."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from docshare.contract import webhooks
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+from tests.contract.junk import HOSTILE, answer, junk
+
+# kind -> keys always there, keys when they apply, an acting visitor, plan at event time
+KINDS: dict[str, tuple[list[str], list[str], bool, Plan]] = {
+    "file.viewed": (["pagesViewed", "timeMs", "sessionId"], ["variantUuid", "variantLabel"], True, Plan.FREE),
+    "file.downloaded": ([], ["variantUuid", "variantLabel"], True, Plan.FREE),
+    "gate.completed": (["source"], ["email", "fields"], True, Plan.PRO),
+    "note.created": (["author", "body"], ["pageNumber"], True, Plan.FREE),
+    "receipt.confirmed": (["name"], [], True, Plan.FREE),
+    "file.burned": ([], [], False, Plan.FREE),
+    "content.replaced": (["contentVersion"], [], False, Plan.FREE),
+    "invite.viewed": (["email", "name"], [], True, Plan.FREE),
+    "proofing.updated": (["kind", "pageNumber", "viewer"], [], True, Plan.FREE),
+}
+WORDS = {
+    "TEST_KIND": "webhook.test",
+    "DENIED_KIND": "access.denied",
+    "DENIED_ALWAYS": ("reason", "count"),
+    "DENIED_WHEN": ("variantUuid",),
+    "DENIED_REASONS": ("password", "domain", "revoked", "expired", "burned"),
+    "GATE_SOURCES": ("form", "email"),
+    "PROOFING_KINDS": ("mark", "annotation"),
+    "ENVELOPE_KEYS": ("event", "timestamp", "data"),
+    "DATA_KEYS": ("fileUuid", "fileName"),
+    "FORMATS": ("json", "slack"),
+    "DEFAULT_FORMAT": "json",
+    "WEBHOOK_KEYS": ("uuid", "url", "events", "format", "active", "createdAt", "fileUuid"),
+    "DELIVERY_KEYS": ("id", "event", "createdAt", "state", "nextAttemptAt", "attempts"),
+    "DELIVERY_STATES": ("queued", "delivered", "abandoned"),
+    "ATTEMPT_KEYS": ("at", "status", "latencyMs", "error"),
+    "TEST_RESULT_KEYS": ("delivered", "status", "latencyMs"),
+    "SECRET_PREFIX": "whsec_",
+    "SECRET_HEX_CHARS": 64,
+    "RETRY_MS": (60_000, 600_000, 3_600_000, 3_600_000),
+    "ATTEMPTS": 5,
+    "TIMEOUT_MS": 10_000,
+    "DISPATCH_MS": 5_000,
+    "DISABLE_AFTER": 20,
+    "WEBHOOKS_PER_ACCOUNT": 25,
+    "SIGNATURE_HEADER": "X-Service-Signature",
+    "USER_AGENT": "Service-Webhooks/1.0",
+    "CONTENT_TYPE": "application/json",
+    "ID_HEADER": "Webhook-Id",
+    "EVENT_HEADER": "Webhook-Event",
+    "ATTEMPT_HEADER": "Webhook-Attempt",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_has_its_data_keys_actor_and_plan(kind: str) -> None:
+    row = webhooks.KINDS[kind]
+    assert (list(row.always), list(row.when), row.visitor, row.plan) == KINDS[kind]
+    assert row.fires
+
+
+def test_there_are_nine_kinds() -> None:
+    assert list(webhooks.KINDS) == list(KINDS)
+
+
+def test_the_activity_feed_shows_the_nine_and_denials() -> None:
+    assert list(webhooks.ACTIVITY_KINDS) == [*KINDS, "access.denied"]
+
+
+@pytest.mark.parametrize(("name", "value"), WORDS.items())
+def test_a_constant_is_as_specified(name: str, value: object) -> None:
+    assert getattr(webhooks, name) == value
+
+
+def test_the_list_adds_the_health_of_a_webhook() -> None:
+    extra = ("failureCount", "lastDeliveryAt", "lastStatus", "disabledAt")
+    assert (*WORDS["WEBHOOK_KEYS"], *extra) == webhooks.WEBHOOK_LIST_KEYS  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("failures", "wait"), [(1, 60_000), (2, 600_000), (3, 3_600_000), (4, 3_600_000), (5, None), (6, None)]
+)
+def test_the_fifth_failure_abandons(failures: int, wait: int | None) -> None:
+    assert webhooks.retry_delay(failures) == wait
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("plan", list(Plan))
+def test_only_gate_responses_need_a_plan_and_only_visitor_kinds_another_actor(kind: str, plan: Plan) -> None:
+    allowed = kind != "gate.completed" or plan is Plan.PRO
+    assert webhooks.is_queued(kind, plan, by_owner=False) is allowed
+    assert webhooks.is_queued(kind, plan, by_owner=True) is (kind in ("file.burned", "content.replaced"))
+
+
+def test_a_list_of_kinds_is_taken_in_order_and_each_once() -> None:
+    sent = ["note.created", "file.viewed", "note.created"]
+    assert webhooks.event_kinds("events", sent) == ["note.created", "file.viewed"]
+
+
+@pytest.mark.parametrize("value", [["webhook.test"], ["notion"], ["access.denied"], ["file.viewed", "x"], *HOSTILE])
+def test_any_other_value_of_events_is_a_bad_request(value: object) -> None:
+    with pytest.raises(Problem) as caught:
+        webhooks.event_kinds("events", value)
+    assert (caught.value.code, "events" in caught.value.detail) == ("bad_request", True)
+
+
+@given(junk(list(KINDS)))
+def test_hostile_events_meet_nothing_but_a_problem(value: Any) -> None:
+    accepted, found = answer(webhooks.event_kinds, "events", value)
+    assert set(found) <= set(KINDS) if accepted else found == "bad_request"
