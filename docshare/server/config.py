@@ -128,7 +128,9 @@ def _web_address(value: Any) -> str:
 
 
 def _directory(value: Any) -> Path:
-    return Path(value).expanduser().absolute() if isinstance(value, Path) else Path(_text(value)).expanduser().absolute()
+    return (
+        Path(value).expanduser().absolute() if isinstance(value, Path) else Path(_text(value)).expanduser().absolute()
+    )
 
 
 OPTIONS: dict[str, Callable[[Any], Any]] = {

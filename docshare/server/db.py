@@ -13,7 +13,7 @@ from typing import Any
 from peewee import DatabaseProxy, SqliteDatabase
 
 # Bound by ``Store`` when a server starts; the models refer to it.
-database: DatabaseProxy = DatabaseProxy()
+database: Any = DatabaseProxy()
 
 _PRAGMAS = {
     "journal_mode": "wal",
@@ -26,7 +26,7 @@ _PRAGMAS = {
 }
 
 
-class _Sqlite(SqliteDatabase):  # type: ignore[misc]
+class _Sqlite(SqliteDatabase):
     """Remembers the connections that threads opened, so that a stop can close all of them."""
 
     def __init__(self, path: str) -> None:
@@ -34,7 +34,7 @@ class _Sqlite(SqliteDatabase):  # type: ignore[misc]
         super().__init__(path, pragmas=_PRAGMAS, autoconnect=True, timeout=5, check_same_thread=False)
 
     def _connect(self) -> Any:
-        connection = super()._connect()
+        connection = super()._connect()  # type: ignore[misc]  # its stubs leave out what subclasses may extend
         self.opened.append(connection)
         return connection
 
@@ -45,7 +45,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
         self.path = path
-        self.sqlite = _Sqlite(str(path))
+        self.sqlite: Any = _Sqlite(str(path))
         database.initialize(self.sqlite)
 
     @contextmanager
@@ -56,7 +56,8 @@ class Store:
 
     def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of one statement as tuples, past the models: for the hot paths."""
-        return self.sqlite.execute_sql(sql, tuple(params)).fetchall()
+        found: list[tuple[Any, ...]] = self.sqlite.execute_sql(sql, tuple(params)).fetchall()
+        return found
 
     def row(self, sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         """The first row of one statement, or None."""

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from docshare.server.config import ConfigError
+
 
 def locator(database: Path | None) -> Callable[[str], str | None]:
     """A function from an IP address to its two-letter country code, or None where it is unknown.
@@ -12,8 +14,6 @@ def locator(database: Path | None) -> Callable[[str], str | None]:
     """
     if database is None:
         return lambda address: None
-    from docshare.server.config import ConfigError
-
     try:
         import maxminddb
     except ImportError:

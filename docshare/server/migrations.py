@@ -63,36 +63,37 @@ CREATE TABLE view_rows (
     read_at INTEGER, country TEXT, pages_viewed INTEGER NOT NULL, time_ms INTEGER NOT NULL
 );
 CREATE INDEX view_rows_owner ON view_rows(owner_id, id) WHERE hidden = 0;
-CREATE INDEX view_rows_file ON view_rows(file_id, id) WHERE hidden = 0;
+CREATE INDEX view_rows_file ON view_rows(file_id, hidden, id);
 CREATE TABLE download_rows (
     id INTEGER PRIMARY KEY AUTOINCREMENT, owner_id INTEGER NOT NULL,
     file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE, hidden INTEGER NOT NULL DEFAULT 0,
     read_at INTEGER, country TEXT
 );
 CREATE INDEX download_rows_owner ON download_rows(owner_id, id) WHERE hidden = 0;
-CREATE INDEX download_rows_file ON download_rows(file_id, id) WHERE hidden = 0;
+CREATE INDEX download_rows_file ON download_rows(file_id, hidden, id);
 CREATE TABLE gate_rows (
     id INTEGER PRIMARY KEY AUTOINCREMENT, owner_id INTEGER NOT NULL,
     file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE, hidden INTEGER NOT NULL DEFAULT 0,
     read_at INTEGER, fields TEXT
 );
 CREATE INDEX gate_rows_owner ON gate_rows(owner_id, id) WHERE hidden = 0;
-CREATE INDEX gate_rows_file ON gate_rows(file_id, id) WHERE hidden = 0;
+CREATE INDEX gate_rows_file ON gate_rows(file_id, hidden, id);
 INSERT INTO sqlite_sequence (name, seq) VALUES ('view_rows', 1), ('download_rows', 1), ('gate_rows', 1);
 """
 
 _READING = """
 CREATE TABLE view_sessions (
-    id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE,
+    id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, opening TEXT NOT NULL, part INTEGER NOT NULL,
     file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE, content_version INTEGER NOT NULL,
-    reader TEXT NOT NULL, class TEXT NOT NULL, reason TEXT,
-    started_at INTEGER NOT NULL, heard_at INTEGER NOT NULL, active_at INTEGER NOT NULL, hidden_at INTEGER,
-    counted_at INTEGER, ended_at INTEGER,
-    time_ms INTEGER NOT NULL DEFAULT 0, pages_viewed INTEGER NOT NULL DEFAULT 0,
-    furthest_page INTEGER NOT NULL DEFAULT 0, turns INTEGER NOT NULL DEFAULT 0, back_turns INTEGER NOT NULL DEFAULT 0,
-    country TEXT, device TEXT, browser TEXT, source TEXT, referrer TEXT, viewer_mode TEXT
+    total_pages INTEGER NOT NULL, reader TEXT NOT NULL, class TEXT NOT NULL, reason TEXT NOT NULL,
+    prefetched INTEGER NOT NULL, started_at INTEGER NOT NULL, heard_at INTEGER NOT NULL, active_at INTEGER NOT NULL,
+    last_seq INTEGER NOT NULL, hidden_at INTEGER, input_at INTEGER, counted_at INTEGER, ended_at INTEGER,
+    visible_ms INTEGER NOT NULL, time_ms INTEGER NOT NULL, pages_viewed INTEGER NOT NULL DEFAULT 0,
+    furthest_page INTEGER NOT NULL DEFAULT 0, turns INTEGER NOT NULL, back_turns INTEGER NOT NULL,
+    country TEXT, device TEXT NOT NULL, browser TEXT NOT NULL, source TEXT NOT NULL, referrer TEXT,
+    viewer_mode TEXT NOT NULL, UNIQUE (opening, part)
 );
-CREATE INDEX view_sessions_open ON view_sessions(heard_at) WHERE ended_at IS NULL;
+CREATE INDEX view_sessions_open ON view_sessions(id) WHERE ended_at IS NULL;
 CREATE INDEX view_sessions_file ON view_sessions(file_id, id);
 CREATE TABLE session_pages (
     session_id INTEGER NOT NULL REFERENCES view_sessions(id) ON DELETE CASCADE, page INTEGER NOT NULL,
@@ -100,7 +101,7 @@ CREATE TABLE session_pages (
 ) WITHOUT ROWID;
 CREATE TABLE beacons (
     session_id INTEGER NOT NULL REFERENCES view_sessions(id) ON DELETE CASCADE, seq INTEGER NOT NULL,
-    received_at INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (session_id, seq)
+    received_at INTEGER NOT NULL, body TEXT NOT NULL, accepted TEXT NOT NULL, PRIMARY KEY (session_id, seq)
 ) WITHOUT ROWID;
 CREATE TABLE reader_salts (
     file_id INTEGER PRIMARY KEY REFERENCES files(id) ON DELETE CASCADE, salt BLOB NOT NULL, created_at INTEGER NOT NULL

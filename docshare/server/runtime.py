@@ -55,6 +55,16 @@ def token(length: int) -> str:
     return "".join(secrets.choice(_BASE62) for _ in range(length))
 
 
+def new_uuid() -> str:
+    """A random UUID in lower case."""
+    return str(uuid.uuid4())
+
+
+def secret(length: int) -> bytes:
+    """``length`` random bytes."""
+    return secrets.token_bytes(length)
+
+
 def build(config: Config) -> Runtime:
     """The real outside world for ``config``; its data directory must exist."""
     engine = Engine()
@@ -62,12 +72,12 @@ def build(config: Config) -> Runtime:
         config=config,
         clock=clock,
         token=token,
-        uuid=lambda: str(uuid.uuid4()),
-        secret=secrets.token_bytes,
+        uuid=new_uuid,
+        secret=secret,
         db=Store(config.database),
         blobs=Blobs(config.data_dir / "blobs", config.data_dir / "tmp", lambda: token(32)),
         engine=engine,
         pages=PageStore(engine, config.data_dir / "cache"),
         locate=locator(config.geoip),
-        limits=Limits(),
+        limits=Limits(clock),
     )

@@ -26,4 +26,21 @@ TABLES = (
     WebSession,
 )
 
-__all__ = [model.__name__ for model in TABLES] + ["TABLES"]
+__all__ = [
+    "TABLES",
+    "Account",
+    "ApiKey",
+    "Beacon",
+    "DownloadRow",
+    "File",
+    "GateRow",
+    "InstanceSecret",
+    "LoginLink",
+    "OAuthClient",
+    "ReaderSalt",
+    "Revision",
+    "SessionPage",
+    "ViewRow",
+    "ViewSession",
+    "WebSession",
+]

@@ -8,28 +8,35 @@ from docshare.server.models.files import File
 
 class ViewSession(Row):
     uuid = TextField(unique=True)
+    opening = TextField()  # the load of the page it belongs to: the nonce of its token
+    part = IntegerField()  # which session of that load it is, from 0
     file = ForeignKeyField(File)
     content_version = IntegerField()
+    total_pages = IntegerField()
     reader = TextField()
     klass = TextField(column_name="class")
-    reason = TextField(null=True)
+    reason = TextField()
+    prefetched = IntegerField()
     started_at = IntegerField()
     heard_at = IntegerField()
     active_at = IntegerField()
+    last_seq = IntegerField()
     hidden_at = IntegerField(null=True)
+    input_at = IntegerField(null=True)
     counted_at = IntegerField(null=True)
     ended_at = IntegerField(null=True)
-    time_ms = IntegerField(default=0)
+    visible_ms = IntegerField()
+    time_ms = IntegerField()
     pages_viewed = IntegerField(default=0)
     furthest_page = IntegerField(default=0)
-    turns = IntegerField(default=0)
-    back_turns = IntegerField(default=0)
+    turns = IntegerField()
+    back_turns = IntegerField()
     country = TextField(null=True)
-    device = TextField(null=True)
-    browser = TextField(null=True)
-    source = TextField(null=True)
+    device = TextField()
+    browser = TextField()
+    source = TextField()
     referrer = TextField(null=True)
-    viewer_mode = TextField(null=True)
+    viewer_mode = TextField()
 
     class Meta:
         table_name = "view_sessions"
@@ -51,7 +58,8 @@ class Beacon(Row):
     session = ForeignKeyField(ViewSession, backref="beacons")
     seq = IntegerField()
     received_at = IntegerField()
-    body = TextField()
+    body = TextField()  # JSON: what was sent, without the token
+    accepted = TextField()  # JSON: [[page, ms, views, back], ...], what of it was believed
 
     class Meta:
         table_name = "beacons"

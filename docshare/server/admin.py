@@ -1,0 +1,131 @@
+"""The admin channel: ``docshare admin`` commands, in process or handed to the running server over loopback."""
+
+import hmac
+import ipaddress
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+from flask import Flask, Response, jsonify, request
+
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+from docshare.server.api.problems import draw
+from docshare.server.instance import instance_key
+from docshare.server.runtime import Runtime
+from docshare.server.services import accounts, checks, sign_in, sweeps
+from docshare.server.shell import rt
+
+PATH = "/_admin"
+_TEXT_LIMIT = 1000
+
+Arguments = Mapping[str, str]
+
+
+def _plan(args: Arguments) -> Plan:
+    tier = args.get("tier") or Plan.PRO.tier
+    if tier not in {plan.tier for plan in Plan}:
+        raise Problem("bad_request", f"There is no plan '{tier}'.", hint="Plans are free, basic and pro.")
+    return Plan.of(tier)
+
+
+def _account_create(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    account = accounts.create_account(runtime, args["email"], args.get("name", ""), _plan(args))
+    key = accounts.create_key(runtime, account.email, "first key")
+    return {**accounts.describe(account), "apiKey": key.key}
+
+
+def _account_set_tier(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    return accounts.describe(accounts.set_tier(runtime, args["email"], _plan(args)))
+
+
+def _account_delete(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    return accounts.describe(accounts.delete_account(runtime, args["email"]))
+
+
+def _key_create(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    key = accounts.create_key(runtime, args["email"], args.get("name", ""))
+    return {"uuid": key.uuid, "key": key.key}
+
+
+def _login_link(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    return {"url": sign_in.create_link(runtime, args["email"])}
+
+
+@dataclass(frozen=True)
+class Command:
+    """``needs``: names of the arguments that must be given; ``run`` returns what ``--json`` prints."""
+
+    run: Callable[[Runtime, Arguments], Any]
+    needs: tuple[str, ...] = ()
+
+
+COMMANDS: dict[str, Command] = {
+    "account create": Command(_account_create, needs=("email",)),
+    "account list": Command(lambda runtime, args: [accounts.describe(row) for row in accounts.list_accounts(runtime)]),
+    "account set-tier": Command(_account_set_tier, needs=("email", "tier")),
+    "account delete": Command(_account_delete, needs=("email",)),
+    "key create": Command(_key_create, needs=("email",)),
+    "key list": Command(lambda runtime, args: accounts.list_keys(runtime, args["email"]), needs=("email",)),
+    "key revoke": Command(lambda runtime, args: accounts.revoke_key(runtime, args["uuid"]), needs=("uuid",)),
+    "login-link": Command(_login_link, needs=("email",)),
+    "owner": Command(lambda runtime, args: accounts.describe(accounts.owner(runtime))),
+    "sweep": Command(lambda runtime, args: sweeps.run(runtime)),
+    "check": Command(lambda runtime, args: checks.run(runtime)),
+}
+
+
+def run(runtime: Runtime, command: str, args: Arguments) -> Any:
+    """Run one admin command.
+
+    Parameters: ``command`` a key of ``COMMANDS``; ``args`` its arguments by name. Returns what ``--json`` prints.
+    Raises Problem: ``bad_request``, ``not_found``, ``conflict``.
+    """
+    row = COMMANDS.get(command)
+    if row is None:
+        raise Problem("bad_request", f"There is no admin command '{command}'.")
+    missing = [name for name in row.needs if not args.get(name)]
+    if missing:
+        raise Problem("bad_request", f"The admin command '{command}' needs {', '.join(missing)}.")
+    return row.run(runtime, args)
+
+
+def register(app: Flask) -> None:
+    """Open the channel: loopback only, with the instance key."""
+    app.add_url_rule(PATH, "admin", _answer, methods=["POST"])
+
+
+def _answer() -> Response:
+    if not _from_this_host() or not _knows_key():
+        return Response("Not found\n", 404, content_type="text/plain; charset=utf-8")
+    try:
+        body = request.get_json(silent=True)
+        if (
+            not isinstance(body, dict)
+            or not isinstance(body.get("command"), str)
+            or not _are_arguments(body.get("args"))
+        ):
+            raise Problem("bad_request", "Send {command, args} with texts as arguments.")
+        return jsonify(run(rt(), body["command"], body["args"]))
+    except Problem as problem:
+        return draw(problem)
+
+
+def _from_this_host() -> bool:
+    # A proxy on this host would make everybody local, so a forwarded request is never from here.
+    forwarded = any(name.lower().startswith(("x-forwarded", "forwarded")) for name in request.headers.keys())  # noqa: SIM118
+    try:
+        return not forwarded and ipaddress.ip_address(request.remote_addr or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _knows_key() -> bool:
+    given = request.headers.get("Authorization", "").encode("utf-8", "replace")
+    return hmac.compare_digest(given, f"Instance {instance_key(rt().config.data_dir)}".encode())
+
+
+def _are_arguments(args: object) -> TypeGuard[Arguments]:
+    return isinstance(args, dict) and all(
+        isinstance(value, str) and len(value) <= _TEXT_LIMIT for value in args.values()
+    )

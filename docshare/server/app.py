@@ -1,0 +1,25 @@
+"""The one place where the application is wired together."""
+
+from flask import Flask
+
+from docshare.server import admin, api, health, shell, web
+from docshare.server.runtime import Runtime
+from docshare.server.uploads import IntakeRequest
+from docshare.server.watch import watch
+
+
+def create_app(runtime: Runtime) -> Flask:
+    """The WSGI application of one instance: API, pages, admin channel, and the log around them.
+
+    Parameters: ``runtime`` everything outside the process, its database migrated.
+    """
+    app = Flask("docshare.server", static_folder=None, template_folder="web/templates")
+    app.request_class = IntakeRequest
+    app.json.sort_keys = False  # type: ignore[attr-defined]  # the contract fixes the order of keys
+    shell.attach(app, runtime)
+    watch(app)
+    api.register(app)
+    web.register(app)
+    admin.register(app)
+    health.register(app)
+    return app

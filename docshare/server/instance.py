@@ -1,0 +1,101 @@
+"""One data directory, opened by the one process that owns it."""
+
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docshare.server.config import Config
+from docshare.server.lock import DirectoryLock
+from docshare.server.migrations import migrate
+from docshare.server.runtime import Runtime, build
+from docshare.server.services import sweeps
+
+_FOLDERS = ("blobs", "tmp", "cache")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An open data directory. ``key`` opens the admin channel and never leaves the directory."""
+
+    rt: Runtime
+    key: str
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The server that owns a data directory: ``url`` is its loopback address, ``key`` the instance key."""
+
+    pid: int
+    url: str
+    base_url: str
+    key: str
+
+
+@contextmanager
+def open_instance(config: Config) -> Iterator[Instance]:
+    """Own the data directory of ``config`` for the length of the block; made and brought up to date as needed.
+
+    Raises ``AlreadyLocked`` when another process owns it, ``TooNew`` when a later version wrote it.
+    """
+    os.umask(0o077)
+    prepare(config.data_dir)
+    with DirectoryLock(config.data_dir):
+        rt = build(config)
+        try:
+            migrate(rt.db)
+            sweeps.at_start(rt)
+            yield Instance(rt, instance_key(config.data_dir))
+        finally:
+            rt.close()
+
+
+def prepare(data_dir: Path) -> None:
+    """Make the data directory and its folders, readable by their owner alone."""
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in _FOLDERS:
+        (data_dir / name).mkdir(mode=0o700, exist_ok=True)
+
+
+def instance_key(data_dir: Path) -> str:
+    """The key of the admin channel, made once."""
+    path = data_dir / "instance.key"
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        key = secrets.token_hex(32)
+        _write_private(path, key + "\n")
+        return key
+
+
+def announce(instance: Instance, url: str) -> None:
+    """Leave word in the data directory of where its server listens."""
+    rt = instance.rt
+    word = {"pid": os.getpid(), "url": url, "baseUrl": rt.config.base_url, "startedAt": rt.clock()}
+    _write_private(_announcement(rt.config.data_dir), json.dumps(word) + "\n")
+
+
+def owner_of(data_dir: Path) -> Owner | None:
+    """The server that last said it owns ``data_dir``, or None. Only a held lock shows that it still does."""
+    try:
+        word: dict[str, Any] = json.loads(_announcement(data_dir).read_text(encoding="utf-8"))
+        return Owner(int(word["pid"]), str(word["url"]), str(word["baseUrl"]), instance_key(data_dir))
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _announcement(data_dir: Path) -> Path:
+    return data_dir / "server.json"
+
+
+def _write_private(path: Path, text: str) -> None:
+    partial = path.with_name(f"{path.name}.{os.getpid()}.new")
+    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)

@@ -1,0 +1,66 @@
+"""Background work: what runs, how often, and the one thread that runs it."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from docshare.server.logs import LOGGER
+from docshare.server.runtime import Runtime
+from docshare.server.services import sweeps, viewing
+
+_LOOK_EVERY = 1.0  # seconds between looks at the clock
+
+
+@dataclass(frozen=True)
+class Job:
+    """``every``: seconds between two runs; ``run`` does what is due and returns how much that was."""
+
+    name: str
+    every: float
+    run: Callable[[Runtime], int]
+
+
+JOBS: tuple[Job, ...] = (
+    Job("end reading sessions", 5, viewing.end_due),
+    Job("purge the trash", 5, sweeps.purge_due),
+    Job("forget old sign-ins", 3600, sweeps.forget_sign_ins),
+)
+
+
+class Worker:
+    """Runs ``JOBS`` until stopped; a job that fails is logged and tried again at its next turn."""
+
+    def __init__(self, rt: Runtime) -> None:
+        self._rt = rt
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="jobs", daemon=True)
+
+    def start(self) -> None:
+        """Begin to run jobs in a thread of their own."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let the running job finish, then end."""
+        self._stop.set()
+        self._thread.join()
+
+    def _loop(self) -> None:
+        due = dict.fromkeys(JOBS, 0.0)
+        while not self._stop.is_set():
+            for job in JOBS:
+                if time.monotonic() >= due[job] and not self._stop.is_set():
+                    run(self._rt, job)
+                    due[job] = time.monotonic() + job.every
+            self._stop.wait(_LOOK_EVERY)
+
+
+def run(rt: Runtime, job: Job) -> None:
+    """Run one job now; an error is logged, never raised."""
+    try:
+        done = job.run(rt)
+    except Exception:  # noqa: BLE001 - a job must not take the others down
+        LOGGER.exception("job failed", extra={"job": job.name})
+        return
+    if done:
+        LOGGER.info("job done", extra={"job": job.name, "count": done})

@@ -1,0 +1,48 @@
+"""One process owns a data directory: a lock that the operating system drops when its holder dies."""
+
+import os
+import sys
+from pathlib import Path
+from types import TracebackType
+
+
+class AlreadyLocked(Exception):
+    """Another process owns the data directory."""
+
+
+class DirectoryLock:
+    """Hold ``<data>/lock`` for as long as the object is open. Raises ``AlreadyLocked`` on entry."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._path = data_dir / "lock"
+        self._handle = -1
+
+    def __enter__(self) -> "DirectoryLock":
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            _lock(handle)
+        except OSError:
+            os.close(handle)
+            raise AlreadyLocked(str(self._path.parent)) from None
+        os.ftruncate(handle, 0)
+        os.write(handle, f"{os.getpid()}\n".encode())
+        self._handle = handle
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._handle)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

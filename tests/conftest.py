@@ -1,0 +1,53 @@
+"""Fixtures for tests that go through the door of the server. Imported late: most tests need no server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.clock import Clock
+
+if TYPE_CHECKING:
+    from docshare.server.pdf.engine import Engine
+    from tests.support.cast import World
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    """One pool of PDF workers for the whole run: starting them is the slow part."""
+    from docshare.server.pdf.engine import Engine
+
+    pool = Engine(workers=1)
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def make(tmp_path: Path, clock: Clock, engine: Engine) -> Iterator[Callable[..., World]]:
+    """A function that makes a world; settings of the server are its keyword arguments."""
+    from tests.support.cast import make_runtime, make_world
+
+    made: list[World] = []
+
+    def build(**settings: Any) -> World:
+        made.append(make_world(make_runtime(tmp_path / f"data{len(made)}", clock, engine, **settings), clock))
+        return made[-1]
+
+    yield build
+    for world in made:
+        world.rt.pages.close()
+        world.rt.db.close()
+
+
+@pytest.fixture
+def world(make: Callable[..., World]) -> World:
+    """An instance with its cast: fay (Free), bea (Basic), pia (Pro) and mal, a stranger."""
+    return make()

@@ -1,0 +1,133 @@
+"""``docshare admin`` on a data directory, with and without a running server (operations.md, Administration)."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.support.pdfs import simple_pdf
+from tests.support.served import docshare, home, served
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    return home(tmp_path)
+
+
+def admin(env: dict[str, str], *args: str) -> Any:
+    done = docshare("admin", *args, "--json", env=env)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_accounts_and_keys_without_a_server(env: dict[str, str]) -> None:
+    made = admin(env, "account", "create", "ada@example.com", "--name", "Ada", "--tier", "basic")
+    assert made.keys() == {"uuid", "email", "name", "tier", "apiKey"}
+    assert (made["email"], made["name"], made["tier"]) == ("ada@example.com", "Ada", "basic")
+    assert admin(env, "account", "list") == [{key: made[key] for key in ("uuid", "email", "name", "tier")}]
+    assert admin(env, "account", "set-tier", "ada@example.com", "free")["tier"] == "free"
+    key = admin(env, "key", "create", "ada@example.com", "--name", "ci")
+    assert key.keys() == {"uuid", "key"}
+    assert key["key"] not in json.dumps(admin(env, "key", "list", "ada@example.com"))
+    assert admin(env, "account", "delete", "ada@example.com", "--yes")["email"] == "ada@example.com"
+    assert admin(env, "account", "list") == []
+
+
+def test_the_same_commands_reach_a_running_server(tmp_path: Path, env: dict[str, str]) -> None:
+    with served(tmp_path) as server:
+        made = admin(env, "account", "create", "ada@example.com")
+        headers = {"Authorization": f"Bearer {made['apiKey']}"}
+        assert requests.get(f"{server.url}/api/v1/user", headers=headers, timeout=10).json()["tier"] == "pro"
+        key = next(row for row in admin(env, "key", "list", "ada@example.com"))
+        admin(env, "key", "revoke", key["uuid"], "--yes")
+        assert requests.get(f"{server.url}/api/v1/user", headers=headers, timeout=10).status_code == 401
+
+
+def test_a_plan_change_holds_at_once(tmp_path: Path, env: dict[str, str]) -> None:
+    with served(tmp_path) as server:
+        admin(env, "account", "set-tier", "owner@example.com", "free")
+        user = requests.get(f"{server.url}/api/v1/user", headers=server.headers, timeout=10).json()
+        assert (user["tier"], user["limits"]["maxActiveFiles"]) == ("free", 3)
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (("account", "create", "not an address"), 9),
+        (("account", "create", "ada@example.com", "--tier", "gold"), 9),
+        (("account", "set-tier", "nobody@example.com", "pro"), 3),
+        (("key", "create", "nobody@example.com"), 3),
+        (("login-link", "nobody@example.com"), 3),
+        (("key", "revoke", "6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10", "--yes"), 3),
+        (("account", "delete", "nobody@example.com"), 2),
+    ],
+)
+def test_refusals_are_one_line_with_the_right_code(env: dict[str, str], args: tuple[str, ...], code: int) -> None:
+    done = docshare("admin", *args, env=env)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_taken_address_is_a_conflict(env: dict[str, str]) -> None:
+    admin(env, "account", "create", "ada@example.com")
+    assert docshare("admin", "account", "create", "ADA@example.com", env=env).returncode == 7
+
+
+def test_check_finds_what_is_missing(tmp_path: Path, env: dict[str, str]) -> None:
+    with served(tmp_path) as server:
+        answer = requests.post(
+            f"{server.url}/api/v1/files", headers=server.headers, files={"file": ("a.pdf", simple_pdf())}, timeout=20
+        )
+        assert answer.status_code == 200, answer.text
+        assert admin(env, "check") == {"ok": True, "files": 1, "bytes": len(simple_pdf()), "problems": []}
+    (blob,) = [path for path in (tmp_path / "data" / "blobs").rglob("*") if path.is_file()]
+    blob.write_bytes(b"short")
+    done = docshare("admin", "check", "--json", env=env)
+    assert done.returncode == 13
+    assert "5 bytes" in json.loads(done.stdout)["problems"][0]["detail"]
+    blob.unlink()
+    assert docshare("admin", "check", env=env).returncode == 13
+
+
+def test_sweep_reports_counts(env: dict[str, str]) -> None:
+    assert admin(env, "sweep") == {"purged": 0, "removed": 0}
+
+
+def test_a_sign_in_link_points_at_the_running_server(tmp_path: Path, env: dict[str, str]) -> None:
+    with served(tmp_path) as server:
+        link = admin(env, "login-link", "owner@example.com")["url"]
+        assert link.startswith(f"{server.url}/login/")
+        assert requests.get(link, timeout=10).status_code == 200
+
+
+def test_secrets_are_stored_as_hashes_only(tmp_path: Path, env: dict[str, str]) -> None:
+    made = admin(env, "account", "create", "ada@example.com")
+    link = admin(env, "login-link", "ada@example.com")["url"].rsplit("/", 1)[1]
+    stored = "\n".join(sqlite3.connect(tmp_path / "data" / "docshare.db").iterdump())
+    assert made["apiKey"] not in stored
+    assert link not in stored
+
+
+class TestTheChannel:
+    """The loopback channel opens to the instance key only, and to nobody through a proxy."""
+
+    def post(self, server: Any, headers: dict[str, str], body: Any = None) -> requests.Response:
+        body = {"command": "account list", "args": {}} if body is None else body
+        return requests.post(f"{server.url}/_admin", json=body, headers=headers, timeout=10)
+
+    def test_it_opens_to_the_instance_key_only(self, tmp_path: Path) -> None:
+        with served(tmp_path) as server:
+            key = {"Authorization": f"Instance {(server.data_dir / 'instance.key').read_text().strip()}"}
+            assert self.post(server, key).status_code == 200
+            assert self.post(server, {}).status_code == 404
+            assert self.post(server, server.headers).status_code == 404
+            assert self.post(server, {"Authorization": "Instance " + "0" * 64}).status_code == 404
+            assert self.post(server, key | {"X-Forwarded-For": "127.0.0.1"}).status_code == 404
+            assert self.post(server, key, {"command": "nonsense", "args": {}}).status_code == 400
+            assert self.post(server, key, {"command": "key create", "args": {}}).status_code == 400
+            assert self.post(server, key, {"command": "key create", "args": {"email": 1}}).status_code == 400
+            assert self.post(server, key, ["account list"]).status_code == 400

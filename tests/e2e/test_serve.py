@@ -1,0 +1,226 @@
+"""``docshare serve`` as shell users and scripts meet it (operations.md, Starting)."""
+
+import json
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.support.pdfs import simple_pdf
+from tests.support.served import COMMAND, docshare, home, served, start
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    return home(tmp_path)
+
+
+def stop(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> tuple[int, str]:
+    process.send_signal(number)
+    rest, _ = process.communicate(timeout=30)
+    return process.returncode, rest
+
+
+def test_the_first_run_sets_up_everything_for_the_other_terminal(env: dict[str, str], tmp_path: Path) -> None:
+    process, url = start("--port", "0", env=env)
+    try:
+        (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=3))
+        uploaded = docshare("upload", str(tmp_path / "report.pdf"), env=env)
+        account = json.loads(docshare("whoami", "--json", env=env).stdout)
+    finally:
+        code, rest = stop(process)
+    assert uploaded.returncode == 0, uploaded.stderr
+    assert uploaded.stdout.startswith(url + "/")
+    assert len(uploaded.stdout.splitlines()) == 1
+    assert account["tier"] == "pro"
+    assert (code, rest) == (0, ""), "standard output gets exactly one line"
+
+
+def test_the_second_run_reuses_what_the_first_made_on_another_port(env: dict[str, str], tmp_path: Path) -> None:
+    process, _ = start("--port", "0", env=env)
+    (tmp_path / "report.pdf").write_bytes(simple_pdf())
+    docshare("upload", str(tmp_path / "report.pdf"), env=env)
+    stop(process)
+    process, url = start("--port", "0", env=env)
+    try:
+        listed = json.loads(docshare("files", "list", "--json", env=env).stdout)
+    finally:
+        stop(process)
+    assert [row["originalName"] for row in listed] == ["report.pdf"]
+    assert listed[0]["shareUrl"].startswith(url)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_stops_cleanly(env: dict[str, str], number: int) -> None:
+    process, url = start("--port", "0", env=env)
+    assert requests.get(f"{url}/healthz", timeout=10).status_code == 200
+    assert stop(process, number) == (0, "")
+
+
+def test_a_stop_finishes_running_uploads(env: dict[str, str], tmp_path: Path) -> None:
+    """SIGTERM and Ctrl-C stop accepting, finish running requests (10 s), and exit 0."""
+    with served(tmp_path) as server:
+        body = simple_pdf()
+        boundary = "b0undary"
+        head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="slow.pdf"\r\n\r\n'.encode()
+        tail = f"\r\n--{boundary}--\r\n".encode()
+
+        def slowly():  # type: ignore[no-untyped-def]
+            yield head + body[:100]
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            yield body[100:] + tail
+
+        answer = requests.post(
+            f"{server.url}/api/v1/files",
+            data=slowly(),
+            headers=server.headers | {"Content-Type": f"multipart/form-data; boundary={boundary}"},
+            timeout=20,
+        )
+        assert answer.status_code == 200, answer.text
+        assert server.process.wait(20) == 0
+
+
+def test_with_files_the_links_follow_the_base_url(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
+    (tmp_path / "b.pdf").write_bytes(simple_pdf(pages=2))
+    files = [str(tmp_path / "a.pdf"), str(tmp_path / "b.pdf")]
+    process, url = start(*files, "--port", "0", env=env)
+    assert process.stdout is not None
+    links = [process.stdout.readline().strip() for _ in files]
+    try:
+        assert all(link.startswith(url + "/") for link in links)
+        assert [requests.get(link, timeout=10).status_code for link in links] == [200, 200]
+    finally:
+        code, _ = stop(process)
+    assert code == 0
+
+
+def test_a_document_served_again_keeps_its_link(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
+    paths = []
+    for _ in range(2):
+        process, url = start(str(tmp_path / "a.pdf"), "--port", "0", env=env)
+        assert process.stdout is not None
+        paths.append(process.stdout.readline().strip().removeprefix(url))
+        stop(process)
+    assert paths[0] == paths[1]
+
+
+def test_a_second_server_is_refused_but_files_are_shared_through_the_first(env: dict[str, str], tmp_path: Path) -> None:
+    """If a server already owns the directory, serve FILE uses it instead of failing."""
+    (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
+    first, url = start("--port", "0", env=env)
+    try:
+        refused = docshare("serve", "--port", "0", env=env)
+        second, second_url = start(str(tmp_path / "a.pdf"), "--port", "0", env=env)
+        assert second.stdout is not None
+        link = second.stdout.readline().strip()
+        stop(second)
+        assert requests.get(link, timeout=10).status_code == 200
+    finally:
+        stop(first)
+    assert (refused.returncode, refused.stdout) == (7, "")
+    assert url in refused.stderr
+    assert second_url == url
+
+
+def test_the_demo_is_served_from_the_package(env: dict[str, str]) -> None:
+    process, _ = start("--demo", "--port", "0", env=env)
+    assert process.stdout is not None
+    link = process.stdout.readline().strip()
+    try:
+        assert "docshare-tour" in requests.get(link, timeout=10).text
+    finally:
+        stop(process)
+
+
+def test_exec_lends_the_server_and_returns_its_exit_code(env: dict[str, str], tmp_path: Path) -> None:
+    script = (
+        "import os, sys, urllib.request as web\n"
+        "ask = web.Request(os.environ['DOCSHARE_URL'] + '/api/v1/user',"
+        " headers={'Authorization': 'Bearer ' + os.environ['DOCSHARE_TOKEN']})\n"
+        "assert web.urlopen(ask).status == 200\n"
+        "assert sys.argv[1:] == ['--json', 'two words'], sys.argv\n"
+        "sys.exit(5)\n"
+    )
+    done = docshare(
+        "serve", "--ephemeral", "--port", "0", "--exec", sys.executable, "-c", script, "--json", "two words", env=env
+    )
+    assert done.returncode == 5, done.stderr
+    assert not (tmp_path / "data").exists()
+    assert not (tmp_path / "config" / "config.toml").exists(), "nothing of the user's is touched by --ephemeral"
+
+
+def test_exec_of_an_unknown_program_is_a_usage_error(env: dict[str, str]) -> None:
+    done = docshare("serve", "--ephemeral", "--port", "0", "--exec", "no-such-program-here", env=env)
+    assert done.returncode == 2
+    assert "no-such-program-here" in done.stderr
+
+
+def test_the_ready_file_holds_the_base_url(env: dict[str, str], tmp_path: Path) -> None:
+    process, url = start("--port", "0", "--ready-file", str(tmp_path / "ready"), env=env)
+    stop(process)
+    assert (tmp_path / "ready").read_text() == url + "\n"
+
+
+def test_a_data_directory_of_its_own_leaves_the_profile_alone(env: dict[str, str], tmp_path: Path) -> None:
+    with (tmp_path / "errors").open("w") as errors:
+        process, _ = start("--data", str(tmp_path / "other"), "--port", "0", env=env, errors=errors)
+        stop(process)
+    assert not (tmp_path / "config" / "config.toml").exists()
+    assert "ds_live_" in (tmp_path / "errors").read_text(), "the new owner's key is shown once"
+    assert stat.S_IMODE((tmp_path / "other").stat().st_mode) == 0o700
+
+
+def test_a_taken_port_is_said_in_one_line(env: dict[str, str]) -> None:
+    process, url = start("--port", "0", env=env)
+    try:
+        done = docshare("serve", "--ephemeral", "--port", url.rsplit(":", 1)[1], env=env)
+    finally:
+        stop(process)
+    assert (done.returncode, done.stdout) == (7, "")
+    assert "--port 0" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_bad_setting_stops_the_start_and_is_named(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "config.toml").write_text("rate_limits = 5\n")
+    done = docshare("serve", "--port", "0", env=env)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "rate_limits" in done.stderr
+
+
+def test_the_log_names_no_link_and_no_secret(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
+    with (tmp_path / "log").open("w") as errors:
+        process, url = start("--port", "0", "--log", "json", env=env, errors=errors)
+        link = docshare("upload", str(tmp_path / "a.pdf"), env=env).stdout.strip()
+        requests.get(link, timeout=10)
+        requests.get(f"{url}/api/v1/files", headers={"Authorization": "Bearer ds_live_wrongwrongwrong"}, timeout=10)
+        stop(process)
+    log = (tmp_path / "log").read_text()
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    assert {line.get("status") for line in lines if line["message"] == "request"} >= {200, 401}
+    assert link.rsplit("/", 1)[1] not in log
+    assert "ds_live_" not in log
+
+
+def test_closed_standard_streams_do_no_harm(env: dict[str, str], tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    script = f"{' '.join(COMMAND)} serve --port 0 --ready-file {ready} >&- 2>&- <&- & echo $!"
+    pid = int(subprocess.run(["sh", "-c", script], env=env, capture_output=True, text=True, check=True).stdout)
+    try:
+        deadline = time.monotonic() + 20
+        while not ready.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert requests.get(ready.read_text().strip() + "/healthz", timeout=10).status_code == 200
+    finally:
+        subprocess.run(["kill", str(pid)], check=True)

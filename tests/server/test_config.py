@@ -1,0 +1,91 @@
+"""Settings of the server: where they come from, which wins, and what stops the start (operations.md)."""
+
+import ipaddress
+from pathlib import Path
+
+import pytest
+
+from docshare.server.config import OPTIONS, Config, ConfigError, load
+
+URL = "http://127.0.0.1:8787"
+
+# Typed from operations.md, "Settings of the server".
+ENVIRONMENT = {
+    "DOCSHARE_DATA_DIR", "DOCSHARE_BASE_URL", "DOCSHARE_TRUSTED_PROXIES", "DOCSHARE_RATE_LIMIT",
+    "DOCSHARE_ADDRESS_LIMIT", "DOCSHARE_ANONYMOUS_LIMIT", "DOCSHARE_DESIGN_UPLOADS", "DOCSHARE_DESIGN_RATE",
+    "DOCSHARE_IMPORT_HOSTS", "DOCSHARE_WEBHOOK_ALLOW", "DOCSHARE_CA_BUNDLE", "DOCSHARE_DESIGN_USER_JWKS_URL",
+    "DOCSHARE_DESIGN_USER_ISSUER", "DOCSHARE_DESIGN_USER_AUDIENCE", "DOCSHARE_DESIGN_TOKEN_JWKS_URL",
+    "DOCSHARE_DESIGN_TOKEN_ISSUER", "DOCSHARE_DESIGN_TOKEN_AUDIENCE", "DOCSHARE_SMTP_URL", "DOCSHARE_MAIL_FROM",
+    "DOCSHARE_SIGNATURE_HEADER", "DOCSHARE_WEBHOOK_USER_AGENT", "DOCSHARE_COUNTRY_HEADER", "DOCSHARE_GEOIP",
+    "DOCSHARE_ANONYMOUS_UPLOADS", "DOCSHARE_THREADS",
+}  # fmt: skip
+
+
+def test_every_setting_of_the_operating_contract_stands() -> None:
+    assert {"DOCSHARE_" + key.upper() for key in OPTIONS} == ENVIRONMENT
+
+
+def test_the_defaults_are_those_of_the_operating_contract(tmp_path: Path) -> None:
+    config = load({}, {}, tmp_path, URL)
+    assert config == Config(data_dir=tmp_path, base_url=URL)
+    assert (config.rate_limit, config.address_limit, config.threads) == (120, 60, 8)
+    assert (config.design_uploads, config.design_rate) == (30, 60)
+    assert config.anonymous_limit == 20 * 1024 * 1024
+    assert (config.signature_header, config.webhook_user_agent) == ("X-Service-Signature", "Service-Webhooks/1.0")
+    assert config.anonymous_uploads is False
+
+
+def test_flag_beats_environment_beats_file_beats_default(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("rate_limit = 1\naddress_limit = 2\nthreads = 3\n")
+    environ = {"DOCSHARE_ADDRESS_LIMIT": "20", "DOCSHARE_THREADS": "30"}
+    config = load({"threads": 300 - 100, "rate_limit": None}, environ, tmp_path, URL)
+    assert (config.rate_limit, config.address_limit, config.threads) == (1, 20, 200)
+
+
+def test_the_data_directory_of_the_environment_is_where_the_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("rate_limit = 7\n")
+    assert load({}, {"DOCSHARE_DATA_DIR": str(tmp_path)}, tmp_path / "other", URL).rate_limit == 7
+
+
+def test_lists_are_split_at_commas_and_spaces(tmp_path: Path) -> None:
+    environ = {"DOCSHARE_TRUSTED_PROXIES": "10.0.0.0/8, ::1", "DOCSHARE_IMPORT_HOSTS": "A.example b.example:8443"}
+    config = load({}, environ, tmp_path, URL)
+    assert config.trusted_proxies == (ipaddress.ip_network("10.0.0.0/8"), ipaddress.ip_network("::1/128"))
+    assert config.import_hosts == ("a.example", "b.example:8443")
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("rate_limits = 5", "rate_limits"),
+        ("rate_limit = 0", "rate_limit"),
+        ("rate_limit = true", "rate_limit"),
+        ("rate_limit = 1.5", "rate_limit"),
+        ('threads = "many"', "threads"),
+        ('base_url = "docs.example.com"', "base_url"),
+        ('base_url = "https://docs.example.com/sub"', "base_url"),
+        ('trusted_proxies = ["10.0.0.0/99"]', "trusted_proxies"),
+        ('geoip = "/no/such/file.mmdb"', "geoip"),
+        ('anonymous_uploads = "perhaps"', "anonymous_uploads"),
+        ('design_user_jwks_url = "ftp://keys"', "design_user_jwks_url"),
+        ('data_dir = "/elsewhere"', "data_dir"),
+        ("rate_limit = ", "config.toml"),
+    ],
+)
+def test_a_bad_file_stops_the_start_and_names_the_key(tmp_path: Path, text: str, named: str) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    with pytest.raises(ConfigError, match=named):
+        load({}, {}, tmp_path, URL)
+
+
+def test_a_bad_environment_value_is_named_as_the_user_wrote_it(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="DOCSHARE_THREADS"):
+        load({}, {"DOCSHARE_THREADS": "-1"}, tmp_path, URL)
+
+
+def test_an_empty_environment_value_counts_as_not_set(tmp_path: Path) -> None:
+    assert load({}, {"DOCSHARE_RATE_LIMIT": ""}, tmp_path, URL).rate_limit == 120
+
+
+def test_a_trailing_slash_of_the_base_url_is_dropped(tmp_path: Path) -> None:
+    assert load({"base_url": "https://docs.example.com/"}, {}, tmp_path, URL).base_url == "https://docs.example.com"

@@ -1,0 +1,103 @@
+"""Schema, pragmas, the write lock, and what a newer database does."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import peewee
+import pytest
+
+from docshare.server.db import Store
+from docshare.server.migrations import STEPS, TooNew, migrate
+from docshare.server.models import TABLES
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "docshare.db")
+    migrate(opened)
+    yield opened
+    opened.close()
+
+
+def test_models_and_schema_name_the_same_columns(store: Store) -> None:
+    for model in TABLES:
+        table = model._meta.table_name
+        schema = {row[1]: bool(row[3]) or bool(row[5]) for row in store.rows(f"PRAGMA table_info({table})")}
+        fields = {field.column_name: not field.null for field in model._meta.sorted_fields}
+        assert fields == schema, table
+
+
+def test_every_table_has_a_model(store: Store) -> None:
+    tables = {row[0] for row in store.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert tables - {"sqlite_sequence"} == {model._meta.table_name for model in TABLES}
+
+
+def test_an_acknowledged_write_is_durable(store: Store) -> None:
+    assert store.row("PRAGMA journal_mode") == ("wal",)
+    assert store.row("PRAGMA synchronous") == (2,)
+    assert store.row("PRAGMA foreign_keys") == (1,)
+
+
+def test_the_first_id_of_every_stream_is_two(store: Store) -> None:
+    """Ids of every stream start at 2, so that since=1 walks the whole history (gap-choices, Decided once)."""
+    sequences = dict(store.rows("SELECT name, seq FROM sqlite_sequence WHERE name LIKE '%_rows'"))
+    assert sequences == {"view_rows": 1, "download_rows": 1, "gate_rows": 1}
+
+
+def test_migrating_twice_changes_nothing(store: Store) -> None:
+    before = store.rows("SELECT sql FROM sqlite_master ORDER BY name")
+    migrate(store)
+    assert store.rows("SELECT sql FROM sqlite_master ORDER BY name") == before
+    assert store.row("PRAGMA user_version") == (len(STEPS),)
+
+
+def test_a_database_of_a_later_version_is_refused(store: Store) -> None:
+    store.execute(f"PRAGMA user_version = {len(STEPS) + 1}")
+    with pytest.raises(TooNew, match="upgrade docshare"):
+        migrate(store)
+
+
+def test_a_failed_write_leaves_nothing(store: Store) -> None:
+    insert = "INSERT INTO instance_secrets VALUES ('a', x'00')"
+    with pytest.raises(peewee.IntegrityError), store.write():
+        [store.execute(insert) for _ in range(2)]
+    assert store.rows("SELECT * FROM instance_secrets") == []
+
+
+def test_writes_of_many_threads_take_turns(store: Store) -> None:
+    store.execute("INSERT INTO instance_secrets VALUES ('n', x'00')")
+
+    def bump() -> None:
+        for _ in range(25):
+            with store.write():
+                row = store.row("SELECT value FROM instance_secrets WHERE name = 'n'")
+                assert row is not None
+                store.execute("UPDATE instance_secrets SET value = ?", (bytes([row[0][0] + 1]),))
+
+    threads = [threading.Thread(target=bump) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.row("SELECT value FROM instance_secrets") == (bytes([200]),)
+
+
+def test_a_long_result_is_fetched_in_blocks(store: Store) -> None:
+    for number in range(10):
+        store.execute("INSERT INTO instance_secrets VALUES (?, x'00')", (str(number),))
+    assert len(list(store.stream("SELECT name FROM instance_secrets", block=3))) == 10
+
+
+def test_closing_closes_the_connections_of_all_threads(tmp_path: Path) -> None:
+    store = Store(tmp_path / "docshare.db")
+    thread = threading.Thread(target=lambda: store.rows("SELECT 1"))
+    thread.start()
+    thread.join()
+    opened = list(store.sqlite.opened)
+    store.close()
+    assert opened
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError):
+            connection.execute("SELECT 1")

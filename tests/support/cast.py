@@ -1,0 +1,111 @@
+"""The people of the tests: Fay (Free), Bea (Basic), Pia (Pro) and Mal, a stranger on Pro."""
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from docshare.contract.plans import Plan
+from docshare.server import runtime as outside
+from docshare.server.app import create_app
+from docshare.server.blobs import Blobs
+from docshare.server.config import Config
+from docshare.server.db import Store
+from docshare.server.limits import Limits
+from docshare.server.migrations import migrate
+from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.pages import PageStore
+from docshare.server.runtime import Runtime
+from docshare.server.services import accounts
+from tests.support.clock import Clock
+from tests.support.pdfs import simple_pdf
+
+BASE_URL = "http://127.0.0.1:8787"
+PEOPLE = {"fay": Plan.FREE, "bea": Plan.BASIC, "pia": Plan.PRO, "mal": Plan.PRO}
+
+
+@dataclass
+class Person:
+    """An account with one API key, and the requests it makes."""
+
+    email: str
+    uuid: str
+    key: str
+    http: FlaskClient
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key}"}
+
+    def get(self, path: str, **more: Any) -> TestResponse:
+        return self.http.get(path, headers=self.headers | more.pop("headers", {}), **more)
+
+    def delete(self, path: str, **more: Any) -> TestResponse:
+        return self.http.delete(path, headers=self.headers, **more)
+
+    def post(self, path: str, **more: Any) -> TestResponse:
+        return self.http.post(path, headers=self.headers | more.pop("headers", {}), **more)
+
+    def put(self, path: str, **more: Any) -> TestResponse:
+        return self.http.put(path, headers=self.headers | more.pop("headers", {}), **more)
+
+    def upload(self, content: bytes | None = None, name: str = "report.pdf") -> dict[str, Any]:
+        """Upload a PDF (three pages unless given); returns the upload result."""
+        body = simple_pdf(pages=3) if content is None else content
+        answer = self.post("/api/v1/files", data={"file": (io.BytesIO(body), name)})
+        assert answer.status_code == 200, answer.get_data(as_text=True)
+        result: dict[str, Any] = answer.get_json()
+        return result
+
+
+@dataclass
+class World:
+    """One instance with its people; ``http`` is a visitor without credentials."""
+
+    rt: Runtime
+    app: Flask
+    clock: Clock
+    http: FlaskClient
+    fay: Person
+    bea: Person
+    pia: Person
+    mal: Person
+
+
+def make_runtime(data_dir: Path, clock: Clock, engine: Engine, **settings: Any) -> Runtime:
+    """A runtime on a real database in ``data_dir``, with a clock that stands still."""
+    for name in ("blobs", "tmp", "cache"):
+        (data_dir / name).mkdir(parents=True, exist_ok=True)
+    config = Config(**({"data_dir": data_dir, "base_url": BASE_URL} | settings))
+    runtime = Runtime(
+        config=config,
+        clock=clock,
+        token=outside.token,
+        uuid=outside.new_uuid,
+        secret=outside.secret,
+        db=Store(config.database),
+        blobs=Blobs(data_dir / "blobs", data_dir / "tmp", lambda: outside.token(32)),
+        engine=engine,
+        pages=PageStore(engine, data_dir / "cache"),
+        locate={"203.0.113.7": "DE"}.get,
+        limits=Limits(clock),
+    )
+    migrate(runtime.db)
+    return runtime
+
+
+def make_world(runtime: Runtime, clock: Clock) -> World:
+    """The application on ``runtime`` with the whole cast signed up."""
+    app = create_app(runtime)
+    people = {name: _person(runtime, app, name, plan) for name, plan in PEOPLE.items()}
+    return World(rt=runtime, app=app, clock=clock, http=app.test_client(), **people)
+
+
+def _person(runtime: Runtime, app: Flask, name: str, plan: Plan) -> Person:
+    account = accounts.create_account(runtime, f"{name}@example.com", name.title(), plan)
+    key = accounts.create_key(runtime, account.email, "tests").key
+    return Person(email=account.email, uuid=account.uuid, key=key, http=app.test_client())

@@ -1,0 +1,18 @@
+"""Time that moves only when a test says so."""
+
+from datetime import timedelta
+
+START = 1_790_000_000_000  # 2026-09-21T13:33:20Z
+
+
+class Clock:
+    def __init__(self, now: int = START) -> None:
+        self.now = now
+
+    def __call__(self) -> int:
+        return self.now
+
+    def advance(self, **amount: float) -> int:
+        """Move on by ``timedelta(**amount)``; returns the new time in milliseconds."""
+        self.now += timedelta(**amount) // timedelta(milliseconds=1)
+        return self.now

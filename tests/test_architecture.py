@@ -1,0 +1,120 @@
+"""Who may import whom, who may read the clock, and how long a file may be."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "docshare"
+MAX_LINES = 400
+
+# Package (or module) -> what it must not import; a name covers everything below it.
+FORBIDDEN: dict[str, tuple[str, ...]] = {
+    "docshare.client": ("docshare.server", "docshare.cli", "flask", "peewee"),
+    "docshare.server.rules": (
+        "docshare.server.models", "docshare.server.services", "docshare.server.db", "peewee", "flask", "requests",
+        "time", "random", "secrets",
+    ),
+    "docshare.server.models": ("docshare.server.services", "docshare.server.rules", "flask"),
+    "docshare.server.pdf": ("docshare.server.models", "docshare.server.services", "flask"),
+    "docshare.server.blobs": ("docshare.server.models", "docshare.server.services", "flask"),
+    "docshare.server.listener": ("docshare.server.models", "docshare.server.services", "flask"),
+    "docshare.server.services": ("flask", "docshare.server.api", "docshare.server.web"),
+    "docshare.server.api": ("peewee", "docshare.server.models", "docshare.server.rules"),
+    "docshare.server.web": ("peewee", "docshare.server.models", "docshare.server.rules"),
+    "docshare.server.jobs": ("flask",),
+}  # fmt: skip
+
+# The command line reaches the server in these modules only, and inside functions only.
+SERVER_COMMANDS = {"docshare.cli.serve", "docshare.cli.admin"}
+
+# Where the server may read a clock or make random values. Monotonic time measures sockets, processes and log lines.
+CLOCK_AND_CHANCE = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "date.today", "uuid.uuid4"}
+CHANCE_MODULES = {"random", "secrets"}
+MAY_READ_THEM = {"docshare.server.runtime", "docshare.server.instance"}
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        yield name.removesuffix(".__init__"), path
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def covers(scope: str, name: str) -> bool:
+    return name == scope or name.startswith(scope + ".")
+
+
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda value: value if isinstance(value, str) else "")
+def test_a_module_imports_only_what_its_layer_may(name: str, path: Path) -> None:
+    forbidden = [scope for package, scopes in FORBIDDEN.items() if covers(package, name) for scope in scopes]
+    bad = sorted({found for found in imports(parse(path)) for scope in forbidden if covers(scope, found)})
+    assert not bad, f"{name} must not import {bad}"
+
+
+def test_the_contract_imports_the_standard_library_only() -> None:
+    allowed = sys.stdlib_module_names | {"docshare"}
+    for name, path in modules():
+        if covers("docshare.contract", name):
+            for found in imports(parse(path)):
+                assert found.split(".")[0] in allowed, f"{name} imports {found}"
+                assert not found.startswith("docshare.") or covers("docshare.contract", found), (
+                    f"{name} imports {found}"
+                )
+
+
+def test_the_command_line_reaches_the_server_only_inside_functions_of_two_modules() -> None:
+    for name, path in modules():
+        if not covers("docshare.cli", name):
+            continue
+        tree = parse(path)
+        top_level = {id(node) for node in tree.body}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                for found in imports(ast.Module(body=[node], type_ignores=[])):
+                    if covers("docshare.server", found):
+                        assert name in SERVER_COMMANDS, f"{name} imports {found}"
+                        assert id(node) not in top_level, f"{name} imports {found} at its top"
+
+
+def test_the_server_reads_the_clock_and_draws_lots_in_one_place() -> None:
+    for name, path in modules():
+        if not covers("docshare.server", name) or name in MAY_READ_THEM:
+            continue
+        tree = parse(path)
+        assert not CHANCE_MODULES & set(imports(tree)), f"{name} makes random values"
+        used = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        assert not {
+            use for use in used for banned in CLOCK_AND_CHANCE if use == banned or use.endswith("." + banned)
+        }, f"{name} reads the clock"
+
+
+@pytest.mark.parametrize("pattern", ["docshare/**/*.py", "docshare/**/*.js", "docshare/**/*.css", "tests/**/*.py"])
+def test_no_file_is_longer_than_the_limit(pattern: str) -> None:
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for path in ROOT.glob(pattern)
+        if "vendor" not in path.parts and (lines := len(path.read_text(encoding="utf-8").splitlines())) > MAX_LINES
+    }
+    assert not long
+
+
+def test_nothing_but_the_agreed_stands_at_the_top() -> None:
+    agreed = {"pyproject.toml", "docshare", "tests", "man", "completions", "README.md"}
+    assert {path.name for path in ROOT.iterdir() if not path.name.startswith(".")} == agreed
