@@ -1,0 +1,278 @@
+"""``docshare admin``: operate an instance, through its running server or, where none runs, in this process."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.context import current
+from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.output import Column, Spec
+from docshare.cli.prompts import confirm, confirm_severe
+from docshare.cli.typer_compat import App
+
+if TYPE_CHECKING:
+    from docshare.server.instance import Owner
+
+_SECONDS = 60  # a sweep or a check of a large instance takes a while
+_PATIENCE = 5.0  # seconds in which a starting server should begin to answer
+_DEFAULT_URL = "http://127.0.0.1:8787"
+
+app = App("Look after the bundled server: accounts, keys, storage.")
+account = App("Accounts and their plans.")
+key = App("API keys.")
+app.add_typer(account, name="account")
+app.add_typer(key, name="key")
+
+_ACCOUNT = Spec(
+    table=(Column("email", "EMAIL"), Column("name", "NAME"), Column("tier", "PLAN"), Column("uuid", "UUID", role="id")),
+    plain=("email", "tier", "uuid", "name"),
+    id="uuid",
+    empty="no accounts yet",
+)
+_NEW_ACCOUNT = Spec(
+    table=(*_ACCOUNT.table, Column("apiKey", "API KEY")), plain=("apiKey",), fields=_ACCOUNT.plain, id="uuid"
+)
+_KEY = Spec(
+    table=(
+        Column("name", "NAME"),
+        Column("tail", "ENDS WITH"),
+        Column("createdAt", "MADE", kind="when"),
+        Column("revokedAt", "REVOKED", kind="when"),
+        Column("uuid", "UUID", role="id"),
+    ),
+    plain=("uuid", "name", "tail", "createdAt", "revokedAt"),
+    id="uuid",
+    empty="no keys",
+)
+_NEW_KEY = Spec(
+    table=(Column("uuid", "UUID", role="id"), Column("key", "API KEY")), plain=("key",), fields=("uuid",), id="uuid"
+)
+_LINK = Spec(table=(Column("url", "SIGN-IN LINK"),), plain=("url",), id="url")
+_SWEEP = Spec(
+    table=tuple(Column(name, name.upper()) for name in ("purged", "removed")),
+    plain=("purged", "removed"),
+)
+_CHECK = Spec(table=(Column("ok", "OK", kind="flag"), Column("files", "FILES"), Column("bytes", "STORED", kind="size")),
+              plain=("ok", "files", "bytes"), fields=("problems",))  # fmt: skip
+
+
+Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Address of the account.")]
+# Understood before and behind the command: scripts write it in either place.
+Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")]
+
+
+@app.callback()
+def _group(context: typer.Context, data: Data = None) -> None:
+    context.obj = data
+
+
+def ask(directory: Path, command: str, args: dict[str, str]) -> Any:
+    """Run an admin command on a data directory, whoever owns it.
+
+    Parameters: ``command`` as typed behind ``docshare admin``; ``args`` by name. Returns what ``--json`` prints.
+    Raises Problem as the command does, Stop (11) when the server that owns the directory does not answer.
+    """
+    from docshare.server.config import ConfigError, load
+    from docshare.server.instance import open_instance, owner_of
+    from docshare.server.lock import AlreadyLocked
+    from docshare.server.migrations import TooNew
+
+    last = owner_of(directory) if directory.is_dir() else None
+    try:
+        config = load({"data_dir": directory}, current().env, directory, last.base_url if last else _DEFAULT_URL)
+        with open_instance(config) as instance:
+            from docshare.server.admin import run
+
+            return run(instance.rt, command, args)
+    except AlreadyLocked:
+        return _hand_over(directory, command, args)
+    except (ConfigError, TooNew) as error:
+        raise Stop(ExitCode.USAGE, str(error)) from None
+
+
+def _hand_over(directory: Path, command: str, args: dict[str, str]) -> Any:
+    """Let the server that owns ``directory`` do it; one that is just starting is waited for."""
+    import requests
+
+    from docshare.server.instance import owner_of
+
+    ctx = current()
+    give_up = ctx.monotonic() + _PATIENCE
+    while True:
+        owner = owner_of(directory)
+        try:
+            if owner is not None:
+                return _post(owner, {"command": command, "args": args})
+        except requests.ConnectionError:
+            pass
+        if ctx.monotonic() >= give_up:
+            raise Stop(ExitCode.UNREACHABLE, f"the docshare process that uses {directory} does not answer")
+        ctx.sleep(0.2)
+
+
+def _post(owner: "Owner", order: dict[str, Any]) -> Any:
+    import requests
+
+    from docshare.client.answers import refused
+
+    with requests.Session() as http:
+        http.trust_env = False  # loopback never goes through a proxy, and ~/.netrc must not replace the key
+        answer = http.post(
+            f"{owner.url}/_admin",
+            json=order,
+            headers={"Authorization": f"Instance {owner.key}"},
+            timeout=_SECONDS,
+            allow_redirects=False,
+        )
+    if answer.status_code != 200:
+        wall = current().now() / 1000
+        raise refused(answer.status_code, answer.headers, answer.content, method="POST", path="/_admin", wall=wall)
+    return answer.json()
+
+
+def _ask(context: typer.Context, data: Path | None, command: str, **args: str | None) -> Any:
+    given: Path | None = data or context.obj
+    directory = given.expanduser().absolute() if given else current().data_dir
+    return ask(directory, command, {name: value for name, value in args.items() if value is not None})
+
+
+@account.command("create")
+def account_create(
+    context: typer.Context,
+    email: Email,
+    name: Annotated[str | None, typer.Option(help="The person's name.")] = None,
+    tier: Annotated[str, typer.Option(help="Plan: free, basic or pro.")] = "pro",
+    data: Data = None,
+) -> None:
+    """Make an account with its first API key, which is shown once.
+
+    Examples:
+
+      docshare admin account create ada@example.com --tier basic
+    """
+    current().emit(_ask(context, data, "account create", email=email, name=name, tier=tier), _NEW_ACCOUNT)
+
+
+@account.command("list")
+def account_list(context: typer.Context, data: Data = None) -> None:
+    """List the accounts of the instance.
+
+    Examples:
+
+      docshare admin account list
+    """
+    current().emit(_ask(context, data, "account list"), _ACCOUNT)
+
+
+@account.command("set-tier")
+def account_set_tier(
+    context: typer.Context,
+    email: Email,
+    tier: Annotated[str, typer.Argument(metavar="TIER", help="free, basic or pro.")],
+    data: Data = None,
+) -> None:
+    """Change the plan of an account. It takes effect at once.
+
+    Examples:
+
+      docshare admin account set-tier ada@example.com pro
+    """
+    current().emit(_ask(context, data, "account set-tier", email=email, tier=tier), _ACCOUNT)
+
+
+@account.command("delete")
+def account_delete(
+    context: typer.Context,
+    email: Email,
+    typed: Annotated[str | None, typer.Option("--confirm", metavar="EMAIL", help="Say the address again.")] = None,
+    data: Data = None,
+) -> None:
+    """Delete an account with all its files, links and readership. There is no way back.
+
+    Examples:
+
+      docshare admin account delete ada@example.com --yes
+    """
+    confirm_severe(current(), f"Deleting {email} with all files and their readership", [email], typed=typed)
+    current().emit(_ask(context, data, "account delete", email=email), _ACCOUNT)
+
+
+@key.command("create")
+def key_create(
+    context: typer.Context,
+    email: Email,
+    name: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
+    data: Data = None,
+) -> None:
+    """Make an API key. It is shown once; in a pipe it is the only output.
+
+    Examples:
+
+      docshare admin key create ada@example.com --name ci
+    """
+    current().emit(_ask(context, data, "key create", email=email, name=name), _NEW_KEY)
+
+
+@key.command("list")
+def key_list(context: typer.Context, email: Email, data: Data = None) -> None:
+    """List the API keys of an account, without the keys themselves.
+
+    Examples:
+
+      docshare admin key list ada@example.com
+    """
+    current().emit(_ask(context, data, "key list", email=email), _KEY)
+
+
+@key.command("revoke")
+def key_revoke(
+    context: typer.Context, uuid: Annotated[str, typer.Argument(metavar="UUID", help="The key.")], data: Data = None
+) -> None:
+    """Revoke an API key. It stops working immediately.
+
+    Examples:
+
+      docshare admin key revoke 6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10 --yes
+    """
+    confirm(current(), f"Revoke the key {uuid}? Whatever uses it stops working.")
+    current().emit(_ask(context, data, "key revoke", uuid=uuid), _KEY)
+
+
+@app.command("login-link")
+def login_link(context: typer.Context, email: Email, data: Data = None) -> None:
+    """Make a one-time sign-in link for the owner's pages, valid for 10 minutes.
+
+    Examples:
+
+      docshare admin login-link ada@example.com
+    """
+    current().emit(_ask(context, data, "login-link", email=email), _LINK)
+
+
+@app.command("sweep")
+def sweep(context: typer.Context, data: Data = None) -> None:
+    """Do now what a running server does every few seconds: purge the trash, forget old sign-ins.
+
+    Examples:
+
+      docshare admin sweep
+    """
+    current().emit(_ask(context, data, "sweep"), _SWEEP)
+
+
+@app.command("check")
+def check(context: typer.Context, data: Data = None) -> None:
+    """Check the database and that every file's content is in the store. Exit code 13 if anything is damaged.
+
+    Examples:
+
+      docshare admin check
+    """
+    report = _ask(context, data, "check")
+    ctx = current()
+    ctx.emit(report, _CHECK)
+    for problem in report["problems"]:
+        ctx.err(f"{problem['check']}: {problem['detail']}", "error")
+    if not report["ok"]:
+        raise typer.Exit(ExitCode.CHECK_FAILED)

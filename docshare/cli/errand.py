@@ -1,0 +1,68 @@
+"""Work beside a server that must stop at a signal whatever else is going on.
+
+An exception raised by a signal handler can strike inside a callback and get lost there, so a program that has to end
+at the first SIGTERM waits for an event in its main thread and does everything else in an errand.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class _Stopped(Exception):
+    """The program stops, so whatever sleeps in the errand gives up."""
+
+
+def sleep_until(stop: threading.Event, seconds: float) -> None:
+    """Sleep in an errand; ends the errand as soon as ``stop`` is set."""
+    if stop.wait(seconds):
+        raise _Stopped
+
+
+class Errand(threading.Thread):
+    """Runs ``work``, which returns an exit code, and sets ``over`` when it ended. ``ended``: it did so by itself."""
+
+    def __init__(self, work: Callable[[], int], over: threading.Event) -> None:
+        super().__init__(name="errand", daemon=True)
+        self._work, self._over = work, over
+        self._code = 0
+        self._error: BaseException | None = None
+        self.ended = False
+
+    def run(self) -> None:
+        """Called by ``start``."""
+        try:
+            self._code = self._work()
+            self.ended = True
+        except _Stopped:
+            pass
+        except BaseException as error:  # noqa: BLE001 - raised again by ``result``, in the main thread
+            self._error = error
+            self.ended = True
+        finally:
+            self._over.set()
+
+    def result(self) -> int:
+        """Its exit code; raises what it raised."""
+        if self._error is not None:
+            raise self._error
+        return self._code
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C or SIGTERM sets; a second one ends the process at once."""
+    stop = threading.Event()
+
+    def set_stop(number: int, _: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        stop.set()
+
+    before = {number: signal.signal(number, set_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
