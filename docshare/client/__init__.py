@@ -1,0 +1,19 @@
+"""The library: ``Client(base_url, token).files``, ``.events``, ``.account``.
+
+Importing this package is cheap: ``requests`` is loaded by the first call that needs the network.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from docshare.client.client import Client as Client
+
+__all__ = ["Client"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Client":
+        from docshare.client.client import Client
+
+        return Client
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

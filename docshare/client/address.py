@@ -1,0 +1,68 @@
+"""Base addresses and origins (design note: the token is bound to its origin)."""
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import SplitResult, urlsplit
+
+from docshare.client.errors import BadAddress
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True)
+class Address:
+    """``base``: the address without a slash at its end; ``origin``: scheme, host and any unusual port."""
+
+    base: str
+    origin: str
+
+    def api(self, path: str) -> str:
+        """The URL of ``path`` (empty, or with a leading slash) below ``/api/v1``."""
+        return f"{self.base}/api/v1{path}"
+
+
+def parse_address(base_url: str, *, with_token: bool, allow_http: bool) -> Address:
+    """Read a base URL. Raises ``BadAddress`` if it is not an http(s) address, carries a login, query or fragment, or if
+    a token would leave this machine unencrypted without ``allow_http``."""
+    try:
+        parts = urlsplit(base_url.strip())
+        origin = _origin(parts)
+    except ValueError as error:
+        raise BadAddress(f"'{base_url}' is not a usable address: {error}") from error
+    if not origin or parts.query or parts.fragment or "@" in parts.netloc:
+        raise BadAddress(f"'{base_url}' is not an address of the form https://host[:port][/path]")
+    if with_token and parts.scheme == "http" and not allow_http and not _is_loopback(parts.hostname or ""):
+        raise BadAddress(
+            f"the credential would travel unencrypted to {parts.hostname}",
+            hint="Use https, or allow plain http on purpose with --allow-http.",
+        )
+    return Address(base=origin + parts.path.rstrip("/"), origin=origin)
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and unusual port of a URL; empty if it has none."""
+    try:
+        return _origin(urlsplit(url))
+    except ValueError:
+        return ""
+
+
+def _origin(parts: SplitResult) -> str:
+    host, port = parts.hostname, parts.port
+    if parts.scheme not in _DEFAULT_PORTS or not host:
+        return ""
+    name = f"[{host}]" if ":" in host else host
+    return (
+        f"{parts.scheme}://{name}"
+        if port in (None, _DEFAULT_PORTS[parts.scheme])
+        else f"{parts.scheme}://{name}:{port}"
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

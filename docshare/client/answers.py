@@ -1,0 +1,68 @@
+"""Error answers of a server, as ``Refused`` (section Errors)."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from docshare.client.errors import RateLimited, Refused
+from docshare.client.pacing import Budget, read_budget, read_retry_after
+from docshare.contract.problems import PROBLEMS
+
+_LONGEST_TEXT = 300  # characters of a plain-text answer that become the detail
+_MEMBERS = {"type", "title", "status", "code", "detail", "hint"}
+
+
+def refused(status: int, headers: Mapping[str, str], body: bytes, *, method: str, path: str, wall: float) -> Refused:
+    """The refusal that an answer of ``status`` 400 or more means; ``wall`` is now in seconds since 1970.
+
+    Clients branch on status and code, so an answer without a code (a proxy's, plain text) gets the code of its status.
+    """
+    document = _document(body)
+    code, detail, hint = (_text(document, member) for member in ("code", "detail", "hint"))
+    kind = RateLimited if status == 429 else Refused
+    return kind(
+        code or _code_of(status),
+        detail or _plain_text(headers, body) or f"The server answered {status} without saying why.",
+        status=status,
+        method=method,
+        path=path,
+        hint=hint,
+        headers=headers,
+        extra={key: value for key, value in document.items() if key not in _MEMBERS},
+        retry_after=_retry_after(status, headers, wall),
+        plain=not document,
+    )
+
+
+def _document(body: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _text(document: Mapping[str, Any], member: str) -> str | None:
+    value = document.get(member)
+    return value if isinstance(value, str) and value else None
+
+
+def _plain_text(headers: Mapping[str, str], body: bytes) -> str:
+    media_type = next((value for key, value in headers.items() if key.lower() == "content-type"), "")
+    if not media_type.lower().startswith("text/plain"):
+        return ""
+    return body.decode("utf-8", "replace").strip()[:_LONGEST_TEXT]
+
+
+def _code_of(status: int) -> str:
+    # Where a status has several codes, the plainest: a bare 403 must not promise that a better plan would help.
+    if status == 403:
+        return "forbidden"
+    named = next((code for code, row in PROBLEMS.items() if row.status == status), None)
+    return named or ("bad_request" if status < 500 else "internal")
+
+
+def _retry_after(status: int, headers: Mapping[str, str], wall: float) -> float | None:
+    asked = read_retry_after(headers, wall)
+    budget: Budget | None = read_budget(headers, wall) if asked is None and status == 429 else None
+    return budget.reset if budget is not None and budget.reset > 0 else asked

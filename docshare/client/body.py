@@ -1,0 +1,134 @@
+"""A multipart body that streams one file of known length.
+
+``requests`` sends any object with ``__len__`` and ``__iter__`` with a Content-Length and block by block. It must not
+have ``read``: http.client would then ask for 16 KiB at a time. The object can be sent
+again: each iteration starts anew.
+"""
+
+import hashlib
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from docshare.client.errors import LocalFileError
+from docshare.contract.media import DOCUMENTS
+
+BLOCK = 256 * 1024  # bytes
+
+_MEDIA_TYPES = {document.extension: document.type for document in DOCUMENTS.values()}
+
+
+class Source(Protocol):
+    """A seekable binary file; opened unbuffered, it is read straight into the block that is sent."""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int: ...
+    def readinto(self, buffer: memoryview, /) -> int | None: ...
+
+
+class MultipartFile:
+    """``multipart/form-data`` with one part, the file.
+
+    Parameters:
+        source: the file; its length is taken now.
+        filename: name to send; a path is not cut here.
+        progress: called with the file's bytes handed over so far, after each block and with 0 at each start.
+        digest: compute the SHA-256 of the file on the way.
+
+    ``started``: a byte was handed over in the current sending; ``exhausted``: the last one was about to be, so that the
+    server may have the whole request. Iterating raises ``LocalFileError`` if the file cannot be read or changes size.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        filename: str,
+        *,
+        progress: Callable[[int], None] | None = None,
+        digest: bool = False,
+    ) -> None:
+        self._source = source
+        self._progress = progress
+        self._digest = digest
+        self._hash = hashlib.sha256()
+        boundary = f"docshare-{secrets.token_hex(16)}"
+        self.content_type = f"multipart/form-data; boundary={boundary}"
+        self.size = source.seek(0, os.SEEK_END)
+        self._head = _file_head(boundary, filename)
+        self._tail = f"\r\n--{boundary}--\r\n".encode()
+        self.started = False
+        self.exhausted = False
+
+    def __len__(self) -> int:
+        return len(self._head) + self.size + len(self._tail)
+
+    def __iter__(self) -> Iterator[bytes | memoryview]:
+        self._rewind()
+        self.started = True
+        yield self._head
+        yield from self._blocks()
+        self.exhausted = True
+        yield self._tail
+
+    def sha256(self) -> str | None:
+        """Hex digest of the file as it was sent last; None unless asked for and sent to its end."""
+        return self._hash.hexdigest() if self._digest and self.exhausted else None
+
+    def hash_source(self) -> str:
+        """Hex digest of the file as it is now, read once more unless it was computed on the way."""
+        on_the_way = self.sha256()
+        if on_the_way is None:
+            self._source.seek(0)
+            digest = hashlib.sha256()
+            buffer = memoryview(bytearray(BLOCK))
+            while count := self._read(buffer):
+                digest.update(buffer[:count])
+            on_the_way = digest.hexdigest()
+        return on_the_way
+
+    def _rewind(self) -> None:
+        self.started = self.exhausted = False
+        self._hash = hashlib.sha256()
+        self._source.seek(0)
+        self._report(0)
+
+    def _blocks(self) -> Iterator[memoryview]:
+        # One buffer for the whole file: sendall has copied a block before the next is asked for.
+        buffer = memoryview(bytearray(BLOCK))
+        sent = 0
+        while sent < self.size:
+            count = self._read(buffer[: min(BLOCK, self.size - sent)])
+            if count == 0:
+                raise LocalFileError("the file became shorter while it was sent")
+            block = buffer[:count]
+            if self._digest:
+                self._hash.update(block)
+            yield block
+            sent += count
+            self._report(sent)
+        if self._read(buffer[:1]):
+            raise LocalFileError("the file became longer while it was sent")
+
+    def _report(self, sent: int) -> None:
+        if self._progress is not None:
+            self._progress(sent)
+
+    def _read(self, into: memoryview) -> int:
+        # Not an OSError any more: requests would take that for a broken connection.
+        try:
+            return self._source.readinto(into) or 0
+        except OSError as error:
+            raise LocalFileError(f"the file cannot be read: {error.strerror or error}") from error
+
+
+def _quoted(text: str) -> str:
+    # The form-data escapes of the HTML standard, which browsers and servers agree on.
+    return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _file_head(boundary: str, filename: str) -> bytes:
+    # A name that is not UTF-8 on disk arrives with lone surrogates, which no server accepts.
+    shown = os.fsencode(filename).decode("utf-8", "replace")
+    media_type = _MEDIA_TYPES.get(os.path.splitext(shown)[1].lower(), "application/octet-stream")
+    disposition = f'form-data; name="file"; filename="{_quoted(shown)}"'
+    return f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: {media_type}\r\n\r\n".encode()

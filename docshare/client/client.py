@@ -1,0 +1,133 @@
+"""The client: one credential on one origin, and the nouns of the API."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from docshare import __version__
+from docshare.client.account import Account
+from docshare.client.address import parse_address
+from docshare.client.clock import SYSTEM_CLOCK, Clock
+from docshare.client.events import Events
+from docshare.client.files import Files
+from docshare.client.options import Exchange, Options
+from docshare.client.pacing import Meter
+from docshare.client.retries import Call
+
+if TYPE_CHECKING:
+    from docshare.client.transport import Transport
+
+USER_AGENT = f"docshare/{__version__} (python; {sys.platform})"
+
+
+class Client:
+    """A server of this API.
+
+    Parameters:
+        base_url: address of the service without ``/api/v1``.
+        token: API key or access token; a callable is asked before every request; None sends no credential.
+        user_agent: the header's value.
+        timeout: seconds without a byte from the server after which a call gives up.
+        retries: how often a call is repeated where that is safe; 0 turns every repetition and waiting off.
+        max_wait: most seconds that one call waits in total for a rate limit or a busy server.
+        on_wait: called as ``on_wait(reason, seconds)`` before each such wait.
+        on_exchange: called with an ``Exchange`` after each answer (for ``-v`` and deprecation notes).
+        verify: True, False, or the path of a CA bundle.
+        allow_http: lets the token travel over plain http to another machine.
+        clock: replaced in tests.
+
+    Raises ``BadAddress`` for a base URL that cannot be used. One thread at a time; ``fork`` makes one for another.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        token: str | Callable[[], str] | None = None,
+        *,
+        user_agent: str = USER_AGENT,
+        timeout: float = 60.0,
+        retries: int = 3,
+        max_wait: float = 120.0,
+        on_wait: Callable[[str, float], None] | None = None,
+        on_exchange: Callable[[Exchange], None] | None = None,
+        verify: bool | str = True,
+        allow_http: bool = False,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._address = parse_address(base_url, with_token=token is not None, allow_http=allow_http)
+        self._token = token
+        self._options = Options(user_agent, timeout, retries, max_wait, on_wait, on_exchange, verify, clock)
+        self._meter = Meter()
+        self._uploaded: set[str] = set()
+
+    @cached_property
+    def files(self) -> Files:
+        """Files: list, show, upload, download, delete, QR code."""
+        return Files(self._transport, self._uploaded)
+
+    @cached_property
+    def events(self) -> Events:
+        """The polling feed."""
+        return Events(self._transport)
+
+    @cached_property
+    def account(self) -> Account:
+        """The account behind the credential."""
+        return Account(self._transport)
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, for example ``https://docs.example`` (default ports left out)."""
+        return self._address.origin
+
+    @property
+    def base_url(self) -> str:
+        """The base address without a slash at its end."""
+        return self._address.base
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that the client waits by."""
+        return self._options.clock
+
+    def discover(self) -> dict[str, Any]:
+        """The discovery document of ``GET /api/v1``; needs no credential."""
+        return self._transport.json_object(Call("GET", ""))
+
+    def fork(self, *, retries: int | None = None) -> Self:
+        """A client with connections of its own, for another thread or (``retries=0``) for a caller that does its own
+        waiting. What one of them learns about the rate limit, the others know."""
+        twin = object.__new__(type(self))
+        twin._address, twin._token, twin._meter, twin._uploaded = (
+            self._address, self._token, self._meter, self._uploaded,
+        )  # fmt: skip
+        twin._options = self._options if retries is None else replace(self._options, retries=retries)
+        return twin
+
+    def pace(self) -> None:
+        """Wait, if needed, so that a fifth of the rate limit stays free for other processes of this token."""
+        self._transport.pace()
+
+    def spacing(self) -> float:
+        """Seconds that should lie between two requests now; 0 while the rate limit is far."""
+        return self._meter.spacing()
+
+    def close(self) -> None:
+        """Close the connections; a later call makes new ones."""
+        if "_transport" in self.__dict__:
+            self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    @cached_property
+    def _transport(self) -> "Transport":
+        from docshare.client.transport import Transport  # loads requests, which takes longer than all the rest
+
+        return Transport(self._address, self._token, self._options, self._meter)

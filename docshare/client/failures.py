@@ -1,0 +1,64 @@
+"""Exceptions of ``requests`` as the client's own."""
+
+import ssl
+from collections.abc import Iterator
+
+import requests
+import urllib3.exceptions as pool
+
+from docshare.client.errors import ConnectionLost, NotConnected, TimedOut, TransportError
+from docshare.client.retries import Call
+
+_UPLOAD_HINT = "The server closed the connection during the upload; the file may be larger than the plan allows."
+_NEVER_CONNECTED = (
+    pool.NewConnectionError,
+    pool.ConnectTimeoutError,
+    requests.exceptions.ProxyError,
+    requests.exceptions.SSLError,
+)
+_SILENT = (requests.Timeout, pool.ReadTimeoutError, TimeoutError)
+
+
+def translated(error: requests.RequestException, call: Call, origin: str) -> TransportError:
+    """The ``TransportError`` that an exception of ``requests`` means for ``call`` to ``origin``."""
+    failure = _failure(error, list(_causes(error)), call, origin)
+    failure.method, failure.path = call.method, f"/api/v1{call.path}"
+    return failure
+
+
+def _failure(error: requests.RequestException, causes: list[BaseException], call: Call, origin: str) -> TransportError:
+    sending = call.body is not None and call.body.started
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        # Repeating cannot help, unlike with every other failure to connect.
+        hint = "Check the address; for a private certificate authority name its bundle with --ca-bundle."
+        return NotConnected(f"the certificate of {origin} is not trusted: {_words(causes)}", hint=hint, final=True)
+    if not sending and any(isinstance(cause, _NEVER_CONNECTED) for cause in causes):
+        hint = "Check the address and that the server is running."
+        return NotConnected(f"cannot connect to {origin}: {_words(causes)}", hint=hint)
+    if any(isinstance(cause, _SILENT) for cause in causes):
+        return TimedOut(f"{origin} did not answer in time", hint="Try again, or allow more with --timeout.")
+    if isinstance(error, requests.ConnectionError | requests.exceptions.ChunkedEncodingError):
+        hint = _UPLOAD_HINT if sending and not call.may_have_arrived() else "Try again."
+        return ConnectionLost(f"the connection to {origin} broke: {_words(causes)}", hint=hint)
+    return NotConnected(f"cannot ask {origin}: {error}", final=True)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and everything that it was made from, outermost first."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        cause = waiting.pop(0)
+        if id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        yield cause
+        nested = [*cause.args, getattr(cause, "reason", None), cause.__cause__, cause.__context__]
+        waiting += [item for item in nested if isinstance(item, BaseException)]
+
+
+def _words(causes: list[BaseException]) -> str:
+    """The innermost plain reason, as the system words it."""
+    for cause in reversed(causes):
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror.lower()
+    return str(causes[-1]).strip() or type(causes[-1]).__name__

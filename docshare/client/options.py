@@ -1,0 +1,35 @@
+"""How a client behaves, as one value that forks can share or vary."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from docshare.client.clock import Clock
+
+CONNECT_TIMEOUT = 10.0  # seconds
+UPLOAD_TIMEOUT = 600.0  # seconds; the server may be converting a Word or PowerPoint file
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One answered request, for logs: ``seconds`` from the first byte out to the headers of the answer."""
+
+    method: str
+    url: str
+    status: int
+    seconds: float
+    request_headers: Mapping[str, str]
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Options:
+    """The keyword arguments of ``Client``."""
+
+    user_agent: str
+    timeout: float
+    retries: int
+    max_wait: float
+    on_wait: Callable[[str, float], None] | None
+    on_exchange: Callable[[Exchange], None] | None
+    verify: bool | str
+    clock: Clock

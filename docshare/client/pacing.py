@@ -1,0 +1,133 @@
+"""What servers say about rate limits, and how to stay clear of them (section Limits)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from threading import Lock
+
+from docshare.contract.limits import REQUESTS
+
+SPEC_LIMIT = REQUESTS.limit  # where the server names no other
+SPEC_WINDOW = REQUESTS.window_ms / 1000  # seconds
+RESERVE = 0.2  # this share of the limit is left to other processes that use the same token
+
+_NAMED = re.compile(r'("(?:[^"\\]|\\.)*")((?:\s*;\s*[a-z*][a-z0-9_.*-]*(?:=[^;,]*)?)*)')
+_PAIR = re.compile(r"([a-z]+)\s*=\s*(\d{1,12})")
+_LAX_POLICY = re.compile(r"(\d{1,9})\s*;\s*w=(\d{1,9})")
+_EPOCH_FLOOR = 100_000_000  # a larger X-RateLimit-Reset is a moment, not a duration
+
+
+@dataclass(frozen=True)
+class Budget:
+    """``remaining`` requests for the next ``reset`` seconds, of ``limit`` per ``window`` seconds."""
+
+    remaining: int
+    reset: float
+    limit: int = SPEC_LIMIT
+    window: float = SPEC_WINDOW
+
+    def spacing(self) -> float:
+        """Seconds to leave before the next request: 0 above the reserve, else what spreads the rest evenly."""
+        if self.remaining > self.limit * RESERVE:
+            return 0.0
+        return max(self.reset / max(self.remaining, 1), self.window / self.limit)
+
+
+def read_budget(headers: Mapping[str, str], wall: float) -> Budget | None:
+    """The tightest budget that the headers (any case) tell, or None. ``wall``: now in seconds since 1970.
+
+    Understood are ``RateLimit: "name";r=50;t=30`` with ``RateLimit-Policy: "name";q=120;w=60``, the older
+    ``RateLimit: limit=, remaining=, reset=`` and the ``RateLimit-*`` and ``X-RateLimit-*`` triples.
+    """
+    low = {key.lower(): value for key, value in headers.items()}
+    found = (
+        _named_budgets(low) or _flat_budget(low) or _triple(low, "ratelimit", wall) or _triple(low, "x-ratelimit", wall)
+    )
+    return min(found, key=lambda budget: budget.remaining / max(budget.limit, 1), default=None)
+
+
+def read_retry_after(headers: Mapping[str, str], wall: float) -> float | None:
+    """Seconds that ``Retry-After`` asks for (it may be a number or a date), or None."""
+    text = {key.lower(): value for key, value in headers.items()}.get("retry-after", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    moment = _http_date(text)
+    return None if moment is None else max(moment - wall, 0.0)
+
+
+def read_date(headers: Mapping[str, str]) -> float | None:
+    """The server's clock as its ``Date`` header shows it (seconds since 1970), or None."""
+    return _http_date({key.lower(): value for key, value in headers.items()}.get("date", ""))
+
+
+def _http_date(text: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _named_budgets(low: Mapping[str, str]) -> list[Budget]:
+    policies, states = (
+        {name: dict(_PAIR.findall(params)) for name, params in _NAMED.findall(low.get(header, ""))}
+        for header in ("ratelimit-policy", "ratelimit")
+    )
+    return [
+        Budget(
+            remaining=int(state["r"]),
+            reset=float(state.get("t", 0)),
+            limit=max(int(policies.get(name, {}).get("q", SPEC_LIMIT)), 1),
+            window=float(policies.get(name, {}).get("w", SPEC_WINDOW)),
+        )
+        for name, state in states.items()
+        if "r" in state
+    ]
+
+
+def _flat_budget(low: Mapping[str, str]) -> list[Budget]:
+    pairs = dict(_PAIR.findall(low.get("ratelimit", "")))
+    if "remaining" not in pairs:
+        return []
+    policy = _LAX_POLICY.search(low.get("ratelimit-policy", ""))
+    window = float(policy.group(2)) if policy else SPEC_WINDOW
+    limit = int(pairs.get("limit", SPEC_LIMIT))
+    return [Budget(int(pairs["remaining"]), float(pairs.get("reset", 0)), max(limit, 1), window)]
+
+
+def _triple(low: Mapping[str, str], prefix: str, wall: float) -> list[Budget]:
+    remaining, limit, reset = (low.get(f"{prefix}-{name}", "").strip() for name in ("remaining", "limit", "reset"))
+    if not remaining.isdigit():
+        return []
+    seconds = float(reset) if reset.isdigit() else 0.0
+    if seconds > _EPOCH_FLOOR:
+        seconds = max(seconds - wall, 0.0)
+    return [Budget(int(remaining), seconds, max(int(limit), 1) if limit.isdigit() else SPEC_LIMIT)]
+
+
+class Meter:
+    """The last budget heard, shared by every connection of one credential. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._budget: Budget | None = None
+        self._heard = 0.0
+
+    def note(self, headers: Mapping[str, str], wall: float, now: float) -> None:
+        """Remember what an answer's headers say; ``now`` is the monotonic clock in seconds."""
+        budget = read_budget(headers, wall)
+        if budget is not None:
+            with self._lock:
+                self._budget, self._heard = budget, now
+
+    def spacing(self) -> float:
+        """Seconds that should lie between two requests; 0 while the limit is far or unknown."""
+        budget = self._budget
+        return 0.0 if budget is None else budget.spacing()
+
+    def due(self, now: float) -> float:
+        """Seconds from ``now`` (monotonic) until the next request should leave."""
+        with self._lock:
+            return max(self._heard + self.spacing() - now, 0.0)

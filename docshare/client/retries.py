@@ -1,0 +1,79 @@
+"""Which failed calls are repeated, and after how long."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from docshare.client.body import MultipartFile
+from docshare.client.errors import ConnectionLost, NotConnected, Refused, TimedOut, TransportError
+from docshare.client.options import Options
+
+_LONGEST_BACKOFF = 8.0  # seconds
+_SHORTEST_LIMIT_WAIT = 0.5  # seconds; a Retry-After of 0 must not turn into a busy loop
+
+
+@dataclass
+class Call:
+    """One request. ``path`` is below ``/api/v1``; ``repeatable``: doing it twice is the same as doing it once."""
+
+    method: str
+    path: str
+    params: Mapping[str, str | int] = field(default_factory=dict)
+    body: MultipartFile | None = None
+    repeatable: bool = True
+    read_timeout: float | None = None  # seconds; None: the client's
+    encoding: str | None = None  # Accept-Encoding, where the default is not wanted
+    stream: bool = False
+
+    def may_have_arrived(self) -> bool:
+        """Whether the server can have the whole request, once sending it began."""
+        return self.body is None or self.body.exhausted
+
+
+class Patience:
+    """The waiting of one call: how often it was tried and how long it waited in total."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._tries = 0
+        self._waited = 0.0
+
+    def pause(self, call: Call, error: Refused | TransportError) -> float | None:
+        """Seconds to wait before the call is repeated; None if it must not be, or would have to wait too long."""
+        if not self._repeats(call, error):
+            return None
+        seconds = self._seconds(error)
+        if self._waited + seconds > self._options.max_wait:
+            return None
+        self._tries += 1
+        self._waited += seconds
+        return seconds
+
+    def _repeats(self, call: Call, error: Refused | TransportError) -> bool:
+        if self._options.retries == 0:
+            return False
+        if isinstance(error, Refused) and error.status == 429:
+            return True  # bounded by max_wait alone: the server says when
+        if self._tries >= self._options.retries:
+            return False
+        if isinstance(error, Refused):
+            return error.status == 503 or (error.status in (500, 502, 504) and call.repeatable)
+        if isinstance(error, NotConnected):
+            return not error.final
+        if isinstance(error, ConnectionLost | TimedOut):
+            return call.repeatable or not call.may_have_arrived()
+        return False
+
+    def _seconds(self, error: Refused | TransportError) -> float:
+        asked = error.retry_after if isinstance(error, Refused) else None
+        if asked:
+            return asked
+        backoff = min(2.0**self._tries, _LONGEST_BACKOFF) * self._options.clock.chance()
+        limited = isinstance(error, Refused) and error.status == 429
+        return max(backoff, _SHORTEST_LIMIT_WAIT) if limited else backoff
+
+
+def reason(error: Refused | TransportError) -> str:
+    """A few words for people: why a call waits."""
+    if isinstance(error, Refused):
+        return "rate limited" if error.status == 429 else f"the server answered {error.status}"
+    return error.detail

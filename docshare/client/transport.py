@@ -1,0 +1,208 @@
+"""The only HTTP call of the client: credential, retries, pacing, and answers turned into values or errors."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from http.cookiejar import DefaultCookiePolicy
+from typing import Any, cast
+
+import requests
+from requests.auth import AuthBase
+
+from docshare.client.address import Address, origin_of
+from docshare.client.answers import refused
+from docshare.client.errors import NotAnApi, Redirected, Refused, TransportError
+from docshare.client.failures import translated
+from docshare.client.options import CONNECT_TIMEOUT, Exchange, Options
+from docshare.client.pacing import Meter, read_date
+from docshare.client.retries import Call, Patience, reason
+from docshare.client.sockets import SlowUplinkAdapter
+from docshare.contract.problems import MEDIA_TYPE, Problem
+
+_ERROR_BODY = 64 * 1024  # bytes of an error answer that are read
+_TOKEN = re.compile(r"[\x21-\x7e]+")
+_WORTH_SAYING = 2.0  # seconds of pacing that a person would notice
+
+
+class Bearer(AuthBase):
+    """Sets the credential, and only for its origin. An auth object, even one that sets nothing, also keeps requests
+    from taking a login for the host out of ``~/.netrc`` and putting it in the place of a hand-set header."""
+
+    def __init__(self, token: str | Callable[[], str] | None, origin: str) -> None:
+        self._token = token
+        self._origin = origin
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        token = self._token() if callable(self._token) else self._token
+        if token is None:
+            return request
+        if origin_of(request.url or "") != self._origin:
+            raise Problem("forbidden", f"the credential belongs to {self._origin} and is sent nowhere else")
+        if not _TOKEN.fullmatch(token):
+            raise Problem("unauthorized", "the credential holds characters that no credential has (a line break?)")
+        request.headers["Authorization"] = f"Bearer {token}"
+        return request
+
+
+class Transport:
+    """Sends calls to one address with one credential. One thread at a time; ``fork`` makes one for another thread."""
+
+    def __init__(self, address: Address, token: str | Callable[[], str] | None, options: Options, meter: Meter) -> None:
+        self.address = address
+        self._token = token
+        self.options = options
+        self._meter = meter
+        self._skew = 0.0
+        self._session = _session(Bearer(token, address.origin), options)
+
+    def json_object(self, call: Call) -> dict[str, Any]:
+        """The JSON object that answers ``call``; raises as ``send`` does, and ``NotAnApi`` for anything else."""
+        value = self._json(call)
+        if not isinstance(value, dict):
+            raise self._not_an_api(call, "a JSON object")
+        return value
+
+    def json_rows(self, call: Call) -> list[dict[str, Any]]:
+        """The JSON array of objects that answers ``call``; raises as ``json_object`` does."""
+        value = self._json(call)
+        if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+            raise self._not_an_api(call, "a JSON array of objects")
+        return value
+
+    def send(self, call: Call) -> requests.Response:
+        """The answer of status 2xx to ``call``, after as many repetitions as its kind allows.
+
+        Raises ``Refused`` (``RateLimited`` for 429) for a status of 400 or more, ``Redirected`` for 3xx, and the other
+        ``TransportError`` where no answer came. With ``call.stream`` the body is left to be read.
+        """
+        patience = Patience(self.options)
+        while True:
+            try:
+                return self._attempt(call)
+            except (Refused, TransportError) as error:
+                pause = patience.pause(call, error)
+                if pause is None:
+                    raise
+                self._wait(reason(error), pause)
+
+    def blocks(self, response: requests.Response, call: Call, size: int) -> Iterator[bytes]:
+        """The body of a streamed answer in blocks of up to ``size`` bytes; raises ``TransportError`` if it breaks."""
+        try:
+            with response:
+                yield from response.iter_content(size)
+        except requests.RequestException as error:
+            raise translated(error, call, self.address.origin) from error
+
+    def server_time(self) -> float:
+        """Now by the server's clock, as its last answer showed it, in seconds since 1970."""
+        return self.options.clock.wall() + self._skew
+
+    def pace(self) -> None:
+        """Wait until the next request keeps clear of the rate limit."""
+        due = self._meter.due(self.options.clock.monotonic())
+        if due > 0:
+            self._wait("keeping clear of the rate limit", due, quiet=due < _WORTH_SAYING)
+
+    def close(self) -> None:
+        """Close every open connection; a later call opens a new one."""
+        self._session.close()
+
+    def _json(self, call: Call) -> Any:
+        response = self.send(call)
+        try:
+            return json.loads(response.content)
+        except (ValueError, RecursionError) as error:
+            raise self._not_an_api(call, "JSON") from error
+
+    def _attempt(self, call: Call) -> requests.Response:
+        try:
+            response = self._request(call)
+            if response.status_code < 300 and not call.stream:
+                _ = response.content  # read here, so that a broken answer is a failed attempt
+        except requests.RequestException as error:
+            raise translated(error, call, self.address.origin) from error
+        if response.status_code >= 400:
+            raise self._refused(call, response)
+        if response.status_code >= 300:
+            raise self._redirected(call, response)
+        return response
+
+    def _request(self, call: Call) -> requests.Response:
+        clock, options = self.options.clock, self.options
+        headers = {"Accept-Encoding": call.encoding} if call.encoding else {}
+        if call.body is not None:
+            headers["Content-Type"] = call.body.content_type
+        began = clock.monotonic()
+        response = self._session.request(
+            call.method,
+            self.address.api(call.path),
+            params=dict(call.params),
+            data=cast("Iterable[bytes] | None", call.body),  # a socket takes its memoryviews too
+            headers=headers,
+            timeout=(CONNECT_TIMEOUT, max(options.timeout, call.read_timeout or 0.0)),
+            verify=options.verify,
+            allow_redirects=False,
+            stream=True,
+        )
+        now = clock.monotonic()
+        self._meter.note(response.headers, clock.wall(), now)
+        told = read_date(response.headers)
+        self._skew = 0.0 if told is None else told - clock.wall()
+        if options.on_exchange:
+            sent = response.request.headers
+            exchange = Exchange(call.method, response.url, response.status_code, now - began, sent, response.headers)
+            options.on_exchange(exchange)
+        return response
+
+    def _refused(self, call: Call, response: requests.Response) -> Refused:
+        wall = self.options.clock.wall()
+        path = f"/api/v1{call.path}"
+        body = _beginning(response)
+        return refused(response.status_code, response.headers, body, method=call.method, path=path, wall=wall)
+
+    def _redirected(self, call: Call, response: requests.Response) -> Redirected:
+        response.close()
+        target = response.headers.get("Location", "an address it does not name")
+        return Redirected(
+            f"{self.address.origin} redirects to {target}",
+            hint="Is the base URL http instead of https? Redirects are not followed, to keep the credential here.",
+            method=call.method,
+            path=f"/api/v1{call.path}",
+        )
+
+    def _not_an_api(self, call: Call, wanted: str) -> NotAnApi:
+        return NotAnApi(
+            f"{self.address.base} did not answer with {wanted}",
+            hint="Is this the base URL of a docshare server?",
+            method=call.method,
+            path=f"/api/v1{call.path}",
+        )
+
+    def _wait(self, why: str, seconds: float, *, quiet: bool = False) -> None:
+        if self.options.on_wait and not quiet:
+            self.options.on_wait(why, seconds)
+        self.options.clock.sleep(seconds)
+
+
+def _session(auth: AuthBase, options: Options) -> requests.Session:
+    session = requests.Session()
+    session.auth = auth
+    session.headers.update({"User-Agent": options.user_agent, "Accept": f"application/json, {MEDIA_TYPE}, */*;q=0.5"})
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, SlowUplinkAdapter())
+    return session
+
+
+def _beginning(response: requests.Response) -> bytes:
+    """The first bytes of an error answer; its status counts even if the rest never arrives."""
+    body = b""
+    try:
+        with response:
+            for block in response.iter_content(_ERROR_BODY):
+                body += block
+                if len(body) >= _ERROR_BODY:
+                    break
+    except requests.RequestException:
+        return body
+    return body

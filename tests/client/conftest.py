@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from docshare.client import Client
+from tests.support.fakefeed import FakeApi, FakeTime, fake_api
+
+TOKEN = "ds_live_" + "k" * 32
+
+
+@pytest.fixture
+def time() -> FakeTime:
+    return FakeTime()
+
+
+@pytest.fixture
+def api(time: FakeTime) -> Iterator[FakeApi]:
+    with fake_api() as api:
+        api.wall = lambda: time.wall
+        yield api
+
+
+@pytest.fixture
+def connect(api: FakeApi, time: FakeTime) -> Iterator[Callable[..., Client]]:
+    """Makes clients of ``api`` on fake time; keyword arguments as of ``Client``."""
+    made: list[Client] = []
+
+    def make(**options: Any) -> Client:
+        options = {"token": TOKEN, "clock": time.clock(), **options}
+        made.append(Client(options.pop("base_url", api.url), options.pop("token"), **options))
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.close()
+
+
+@pytest.fixture
+def client(connect: Callable[..., Client]) -> Client:
+    return connect()

@@ -1,0 +1,100 @@
+"""The multipart body: known length, big blocks, flat memory, sent again from the start."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from email import message_from_bytes
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docshare.client.body import MultipartFile
+from docshare.client.errors import LocalFileError
+
+
+def sent(body: MultipartFile) -> bytes:
+    return b"".join(bytes(block) for block in body)
+
+
+@pytest.mark.parametrize("size", [0, 1, 262_143, 262_144, 262_145, 1_000_000])
+def test_the_length_told_is_the_length_sent(size: int) -> None:
+    body = MultipartFile(io.BytesIO(bytes(size)), "a.pdf")
+    assert len(body) == len(sent(body))
+
+
+def test_a_standard_parser_reads_the_file() -> None:
+    body = MultipartFile(io.BytesIO(b"%PDF-\r\n--x"), 'a "b".pdf')
+    mail = message_from_bytes(f"Content-Type: {body.content_type}\r\n\r\n".encode() + sent(body))
+    (file,) = mail.get_payload()
+    assert file.get_param("name", header="Content-Disposition") == "file"
+    assert file.get_filename() == "a %22b%22.pdf"
+    assert file.get_payload(decode=True) == b"%PDF-\r\n--x"
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [("a.PDF", "application/pdf"), ("a.ppt", "application/vnd.ms-powerpoint"), ("a", "application/octet-stream"),
+     ("a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document")],
+)  # fmt: skip
+def test_the_part_names_its_media_type(name: str, media_type: str) -> None:
+    assert f"\r\nContent-Type: {media_type}\r\n\r\n".encode() in sent(MultipartFile(io.BytesIO(b""), name))
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("Übersicht.pdf", "Übersicht.pdf"), ("a\r\nX: y.pdf", "a%0D%0AX: y.pdf"), ("bad\udcff.pdf", "bad\ufffd.pdf")],
+)
+def test_a_file_name_cannot_break_out_of_its_header(name: str, shown: str) -> None:
+    head = sent(MultipartFile(io.BytesIO(b""), name)).decode()
+    assert f'filename="{shown}"\r\n' in head
+
+
+def test_requests_streams_it_by_blocks_and_never_asks_for_read() -> None:
+    body = MultipartFile(io.BytesIO(bytes(600_000)), "a.pdf")
+    assert not hasattr(body, "read")
+    assert [len(block) for block in body][1:-1] == [262_144, 262_144, 75_712]
+
+
+def test_each_sending_starts_anew_and_reports_from_zero() -> None:
+    told: list[int] = []
+    body = MultipartFile(io.BytesIO(bytes(300_000)), "a.pdf", progress=told.append, digest=True)
+    first, digest = sent(body), body.sha256()
+    assert sent(body) == first
+    assert told == [0, 262_144, 300_000] * 2
+    assert body.sha256() == digest == hashlib.sha256(bytes(300_000)).hexdigest()
+
+
+def test_the_digest_is_known_only_after_the_last_byte() -> None:
+    body = MultipartFile(io.BytesIO(bytes(300_000)), "a.pdf", digest=True)
+    blocks = iter(body)
+    assert body.sha256() is None
+    next(blocks), next(blocks)
+    assert (body.started, body.exhausted, body.sha256()) == (True, False, None)
+    list(blocks)
+    assert body.exhausted
+    assert MultipartFile(io.BytesIO(b""), "a").sha256() is None
+
+
+@pytest.mark.parametrize(("after", "word"), [(b"x" * 10, "shorter"), (b"x" * 1000, "longer")])
+def test_a_file_that_changes_size_under_the_upload_is_never_sent_to_its_end(
+    tmp_path: Path, after: bytes, word: str
+) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(b"x" * 500)
+    with path.open("rb", buffering=0) as file:
+        body = MultipartFile(file, "a.pdf")
+        path.write_bytes(after)
+        with pytest.raises(LocalFileError, match=word):
+            sent(body)
+    assert not body.exhausted
+
+
+def test_a_read_error_of_the_disk_is_not_taken_for_one_of_the_network() -> None:
+    class Broken(io.BytesIO):
+        def readinto(self, buffer: Any) -> int:
+            raise OSError(5, "Input/output error")
+
+    with pytest.raises(LocalFileError, match="Input/output error"):
+        sent(MultipartFile(Broken(b"abc"), "a.pdf"))

@@ -1,0 +1,83 @@
+"""Rate-limit headers in every shape that servers send, and the distance that is kept from the limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from docshare.client import Client
+from docshare.client.pacing import Budget, read_budget, read_retry_after
+from tests.support.fakefeed import BASE, Answer, FakeApi, FakeTime
+
+
+@pytest.mark.parametrize(
+    ("headers", "budget"),
+    [
+        ({"RateLimit": '"default";r=50;t=30'}, Budget(50, 30.0)),
+        ({"RateLimit": '"d";r=50;t=30', "RateLimit-Policy": '"d";q=200;w=10'}, Budget(50, 30.0, 200, 10.0)),
+        ({"RateLimit": '"d" ; r=7'}, Budget(7, 0.0)),
+        ({"RateLimit": '"a";r=90;t=60, "b";r=5;t=9', "RateLimit-Policy": '"b";q=10;w=9, "a";q=120;w=60'},
+         Budget(5, 9.0, 10, 9.0)),
+        ({"RateLimit": '"odd, \\"name\\"";r=3;t=4'}, Budget(3, 4.0)),
+        ({"RateLimit": "limit=100, remaining=50, reset=30"}, Budget(50, 30.0, 100)),
+        ({"RateLimit": "limit=90, remaining=50, reset=30", "RateLimit-Policy": "90;w=20"}, Budget(50, 30.0, 90, 20.0)),
+        ({"RateLimit-Limit": "60", "RateLimit-Remaining": "6", "RateLimit-Reset": "5"}, Budget(6, 5.0, 60)),
+        ({"X-RateLimit-Limit": "120", "X-RateLimit-Remaining": "3", "X-RateLimit-Reset": "40"}, Budget(3, 40.0)),
+        ({"x-ratelimit-remaining": "3", "x-ratelimit-reset": str(int(BASE) + 12)}, Budget(3, 12.0)),
+        ({"RateLimit": '"d";r=9;t=8', "X-RateLimit-Remaining": "1"}, Budget(9, 8.0)),
+        ({"RateLimit": "nonsense"}, None),
+        ({"X-RateLimit-Remaining": "many"}, None),
+        ({}, None),
+    ],
+)  # fmt: skip
+def test_a_budget_is_read_from(headers: dict[str, str], budget: Budget | None) -> None:
+    assert read_budget(headers, BASE) == budget
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("0", 0.0), ("120", 120.0), ("Mon, 21 Sep 2026 14:13:43 GMT", 23.0), ("Mon, 21 Sep 2026 14:00:00 GMT", 0.0),
+     ("-1", None), ("1.5", None), ("later", None), ("", None)],
+)  # fmt: skip
+def test_retry_after_is_seconds_or_a_date(text: str, seconds: float | None) -> None:
+    assert read_retry_after({"retry-after": text}, BASE) == seconds
+
+
+@pytest.mark.parametrize(
+    ("remaining", "reset", "spacing"),
+    [
+        (120, 60.0, 0.0),
+        (25, 30.0, 0.0),
+        (24, 48.0, 2.0),
+        (24, 1.0, 0.5),
+        (1, 30.0, 30.0),
+        (0, 30.0, 30.0),
+        (0, 0.0, 0.5),
+    ],
+)
+def test_a_fifth_of_the_limit_is_left_to_others(remaining: int, reset: float, spacing: float) -> None:
+    assert Budget(remaining, reset).spacing() == spacing
+
+
+def test_a_bulk_command_slows_down_before_the_wall(
+    api: FakeApi, connect: Callable[..., Client], time: FakeTime
+) -> None:
+    api.on("GET", "/user", Answer({}, headers={"RateLimit": '"default";r=10;t=40'}))
+    said: list[tuple[str, float]] = []
+    client = connect(on_wait=lambda why, seconds: said.append((why, seconds)))
+    client.pace()
+    client.account.show()
+    assert client.spacing() == 4.0
+    time.wall += 1
+    time.passed += 1
+    client.pace()
+    assert time.slept == [3.0]
+    assert said == [("keeping clear of the rate limit", 3.0)]
+
+
+def test_what_one_connection_hears_about_the_limit_its_forks_know(api: FakeApi, client: Client) -> None:
+    api.on("GET", "/user", Answer({}, headers={"RateLimit": '"default";r=0;t=40'}))
+    with client.fork() as twin:
+        twin.account.show()
+    assert client.spacing() == 40.0

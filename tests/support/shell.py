@@ -1,0 +1,106 @@
+"""Runs one command line in this process, on fake time, with streams that remember."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docshare.cli.context import Context
+from docshare.cli.main import main
+from tests.support.fakefeed import FakeTime
+
+TOKEN = "ds_live_" + "s" * 32
+
+
+@dataclass
+class Ended:
+    """How a command ended: exit ``code``, and all of ``out`` and ``err``."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def rows(self) -> list[Any]:
+        return [json.loads(line) for line in self.lines]
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The one error line that ``--json`` puts on stderr, below any notes."""
+        found: dict[str, Any] = json.loads(self.err.splitlines()[-1])["error"]
+        return found
+
+
+class Shell:
+    """``shell("files", "list")`` runs a command. ``home``: where it keeps its files; ``tty``: all streams are one.
+
+    ``written`` is called with each text on stdout before it is there.
+    """
+
+    def __init__(self, home: Path, url: str, time: FakeTime) -> None:
+        self.home = home
+        self.time = time
+        self.tty = False
+        self.written: Callable[[str], None] = lambda text: None
+        self.opened: list[str] = []
+        self.env = {
+            "HOME": str(home),
+            "DOCSHARE_URL": url,
+            "DOCSHARE_TOKEN": TOKEN,
+            "COLUMNS": "100",
+            "TERM": "xterm",
+            **{f"DOCSHARE_{kind}_DIR": str(home / kind.lower()) for kind in ("CONFIG", "STATE", "CACHE", "DATA")},
+        }
+
+    def __call__(self, *argv: str | Path, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Ended:
+        out, err = _Stream(self.written), _Stream()
+        context = Context(
+            env={**self.env, **(env or {})},
+            stdin=io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"),
+            stdout=out,
+            stderr=err,
+            stdin_tty=self.tty,
+            stdout_tty=self.tty,
+            stderr_tty=self.tty,
+            now=lambda: int(self.time.wall * 1000),
+            monotonic=lambda: self.time.passed,
+            sleep=self.time.sleep,
+            open_browser=lambda url: bool(self.opened.append(url)) or True,
+        )
+        code = main([str(word) for word in argv], context)
+        return Ended(code, out.text(), err.text())
+
+    @property
+    def cursors(self) -> Path:
+        return self.home / "state" / "cursors"
+
+    def cursor(self, name: str) -> Any:
+        """The content of a named cursor file."""
+        return json.loads((self.cursors / f"{name}.json").read_text())
+
+
+class _Stream(io.TextIOWrapper):
+    def __init__(self, written: Callable[[str], None] = lambda text: None) -> None:
+        self._bytes = io.BytesIO()
+        self._written = written
+        super().__init__(self._bytes, encoding="utf-8", newline="", write_through=True)
+
+    def write(self, text: str) -> int:
+        self._written(text)
+        return super().write(text)
+
+    def text(self) -> str:
+        self.flush()
+        return self._bytes.getvalue().decode()
