@@ -1,0 +1,95 @@
+"""Where ``docshare events tail`` begins: at a saved cursor, at the start, at an id, or now with some rows before."""
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from docshare.cli.cursors import Cursor, CursorFile, Home, beyond_range
+from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.feed import Row, merged
+from docshare.client.errors import Refused
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+START, NOW = "start", "now"
+
+
+def account_of(client: "Client") -> str | None:
+    """The UUID of the account, which a kept cursor is bound to; None if the credential may not know it (scope)."""
+    try:
+        uuid = client.account.show().get("uuid")
+    except Refused as refusal:
+        if refusal.code != "insufficient_scope":
+            raise
+        return None
+    return None if uuid is None else str(uuid)
+
+
+def saved_cursor(keeper: CursorFile, home: Home) -> Cursor | None:
+    """The cursor in the file, fit for ``home``; None if there is none yet. Stop (2) if it belongs elsewhere."""
+    cursor = keeper.load()
+    if cursor is None:
+        return None
+    strange = cursor.home.difference(home)
+    if strange is not None:
+        raise keeper.refusal(f"cannot be used here: {strange}")
+    beyond = beyond_range(cursor.at)
+    if beyond is not None:
+        raise keeper.refusal(f"lies beyond every id of the {beyond} stream")
+    return replace(cursor, home=replace(home, account=home.account or cursor.home.account))
+
+
+class Beginning:
+    """The newest rows of each of ``streams``, read once if need be, and the positions that follow from them.
+
+    ``overlap``: so many of the newest ids are remembered as seen; ``backlog``: so many rows are shown first.
+    """
+
+    def __init__(self, client: "Client", home: Home, streams: tuple[str, ...], overlap: int, backlog: int) -> None:
+        self._client = client
+        self._home = home
+        self._streams = streams
+        self._depth = max(1, overlap, backlog)
+        self._overlap = overlap
+        self._backlog = backlog
+
+    def at(self, word: str) -> Cursor:
+        """The cursor for ``start``, ``now`` or an id. Stop (2) for anything else, and for an id of several streams."""
+        if word == NOW:
+            return self.completed(Cursor(self._home))
+        if word == START:
+            return Cursor(self._home, dict.fromkeys(self._streams))
+        if not (word.isascii() and word.isdigit()):
+            raise Stop(ExitCode.USAGE, f"--from: {word!r} is neither start nor now nor an id")
+        if len(self._home.streams) > 1:
+            raise Stop(ExitCode.USAGE, "--from ID needs one --type", hint="An id means nothing in another stream.")
+        at = {self._streams[0]: int(word) or None}
+        if beyond_range(at):
+            raise Stop(ExitCode.USAGE, f"--from: no row of the {self._streams[0]} stream can have the id {word}")
+        return Cursor(self._home, at)
+
+    def completed(self, cursor: Cursor) -> Cursor:
+        """``cursor`` with the newest row as the position of every stream that has none yet (Pro may just have come)."""
+        for stream in self._streams:
+            if stream not in cursor.at:
+                rows = self._newest[stream]
+                cursor = replace(cursor, at={**cursor.at, stream: rows[-1]["id"] if rows else None})
+                for row in rows[-self._overlap :] if self._overlap else ():
+                    cursor = cursor.moved(stream, row["id"])
+        return cursor
+
+    def backlog(self) -> list[Row]:
+        """The last rows of all streams together, oldest first."""
+        return (
+            list(merged([iter(self._newest[stream]) for stream in self._streams]))[-self._backlog :]
+            if self._backlog
+            else []
+        )
+
+    @cached_property
+    def _newest(self) -> dict[str, list[Row]]:
+        return {stream: self._ascending(stream) for stream in self._streams}
+
+    def _ascending(self, stream: str) -> list[Row]:
+        return self._client.events.newest(stream, self._depth, self._home.file)[::-1]

@@ -1,0 +1,134 @@
+"""What ``docshare upload`` says of each file: a link per line for scripts, link and facts for people, JSON for both."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli import errors, memory
+from docshare.cli.exits import ExitCode, exit_code
+from docshare.cli.output import Emitter, Spec, chosen_format
+from docshare.cli.settings import find
+from docshare.cli.sources import Item
+from docshare.cli.text import clean, human_size
+from docshare.cli.uploading import Done, Failure, Row
+
+if TYPE_CHECKING:
+    from docshare.cli.context import Context
+
+PRINTED = {"url": "shareUrl", "id": "shortId", "uuid": "uuid"}
+_EVERYTHING = ("path", "shareUrl", "shortId", "uuid", "size", "sha256", "status")
+_WITH_STATUS = ("path", "shareUrl", "status")
+
+
+def _asked_plain(context: "Context") -> bool:
+    """Whether ``plain`` was asked for, unlike the same format as what a pipe gets anyway."""
+    return bool(find(context, "format").value == "plain")
+
+
+def _lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
+    screen = context.out_screen
+    yield screen.paint("bold", clean(str(row["shareUrl"])))
+    if context.options.quiet:
+        return
+    facts = [str(row["name"]), human_size(row["size"]), str(row.get("shortId") or row["uuid"])]
+    if "skipped" in row:
+        facts += ["shared before, not sent again"]
+    else:
+        facts += ["never expires", "no password"]  # Spec: States and transitions; a fresh upload has neither
+    yield screen.paint("dim", f" {screen.glyph('·')} ".join(map(clean, facts)))
+
+
+UPLOADED = Spec(
+    plain=(PRINTED["url"],), fields=(*_EVERYTHING, "message", "skipped", "recovered"), id="shortId", human=_lines
+)
+
+
+def upload_spec(context: "Context", key: str) -> Spec:
+    """``UPLOADED`` for the format in effect; ``key`` is what a pipe gets of each file."""
+    if chosen_format(context) in ("csv", "tsv"):
+        return UPLOADED._replace(plain=_EVERYTHING)
+    return UPLOADED._replace(plain=_WITH_STATUS if _asked_plain(context) else (key,))
+
+
+class Report:
+    """Prints results in the order of ``items`` (JSON lines as they come) and keeps count."""
+
+    def __init__(self, context: "Context", printer: Emitter, items: Sequence[Item], *, single: bool) -> None:
+        self._ctx = context
+        self._printer = printer
+        self._items = items
+        self._single = single
+        self._done: dict[int, Row] = {}
+        self._failures: list[Failure] = []
+        self._succeeded: dict[int, Row] = {}
+        self._printed = 0
+
+    @property
+    def links(self) -> list[str]:
+        """The share links, in order."""
+        return [str(row["shareUrl"]) for _, row in sorted(self._succeeded.items())]
+
+    def take(self, done: Done) -> None:
+        """Note one result and print what is due. The failure of a single upload is raised: it is the command's."""
+        if done.failure is not None:
+            if self._single:
+                raise done.failure
+            self._failures.append(done.failure)
+            row = {"path": self._items[done.index].path, "error": self._told(done)}
+        else:
+            assert done.row is not None
+            row = self._succeeded[done.index] = done.row
+            if row.get("recovered"):
+                self._ctx.note(f"the answer was lost, but {row['path']} had arrived")
+        self._done[done.index] = row
+        if self._printer.format == "jsonl":
+            self._printer.row(row)
+        elif self._printer.format != "json":
+            self._print_due()
+
+    def finish(self) -> None:
+        """Print what is left: the whole of ``--json``, or the lines behind one that never came."""
+        if self._printer.format == "json":
+            rows = [row for _, row in sorted(self._done.items())]
+            if rows or not self._single:
+                self._printer.emit(rows[0] if self._single else rows)
+        elif self._printer.format != "jsonl":
+            for index in sorted(self._done.keys() - range(self._printed)):
+                self._print(index)
+        if self._succeeded:
+            memory.remember_last(self._ctx, self._succeeded[max(self._succeeded)])
+
+    def ending(self) -> ExitCode:
+        """0, or 12 if only some failed; if all failed alike, their own code."""
+        left = len(self._items) - len(self._succeeded) - len(self._failures)
+        if left:
+            self._ctx.warn(f"{left} of {len(self._items)} files were not tried")
+        if not self._failures:
+            return ExitCode.OK
+        codes = {exit_code(failure) for failure in self._failures}
+        return codes.pop() if len(codes) == 1 and not self._succeeded else ExitCode.PARTIAL
+
+    def _told(self, done: Done) -> dict[str, Any]:
+        assert done.failure is not None
+        failure = errors.describe(self._ctx, done.failure)
+        path = self._items[done.index].path
+        label = failure.detail if failure.detail.startswith(path) else f"{path}: {failure.detail}"
+        self._ctx.err(f"error: {label}" + (f" ({failure.hint})" if failure.hint else ""), "error")
+        return errors.as_json(self._ctx, failure)
+
+    def _print_due(self) -> None:
+        while self._printed in self._done:
+            self._print(self._printed)
+            self._printed += 1
+
+    def _print(self, index: int) -> None:
+        row, item = self._done[index], self._items[index]
+        if "error" not in row:
+            status = next((word for word in ("skipped", "recovered") if row.get(word)), "uploaded")
+            self._printer.row({**row, "name": item.name, "status": status})
+        elif self._tells_failures:
+            self._printer.row({"path": item.path, "status": row["error"]["code"]})
+
+    @property
+    def _tells_failures(self) -> bool:
+        """Whether a line has room for the fact that there is no link."""
+        return self._printer.format in ("csv", "tsv") or _asked_plain(self._ctx)

@@ -1,0 +1,24 @@
+"""Uploads of any size need little memory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tests.support.memory import peak_megabytes
+from tests.support.shell import Shell
+from tests.support.sink import sink
+
+SIZE = 500 * 1024 * 1024  # bytes
+
+
+def test_500_megabytes_are_sent_in_less_than_60(shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "big.pdf"
+    with path.open("wb") as file:
+        file.write(b"%PDF-")
+        file.truncate(SIZE)
+    with sink() as port:
+        env = {**os.environ, **shell.env, "DOCSHARE_URL": f"http://127.0.0.1:{port}"}
+        out, peak = peak_megabytes(["upload", str(path), "--no-check"], env)
+    assert out == "https://d.example/x\n"
+    assert peak < 60
