@@ -1,0 +1,266 @@
+"""The PDF engine as the server sees it: questions about a PDF go in, answers or refusals come out.
+
+No PDF byte is read in this process. Questions go to confined worker processes (``pool``, ``child``, ``worker``); a
+document that crashes or stalls a worker costs that worker and nothing else.
+"""
+
+import json
+import logging
+import math
+import time
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from docshare.contract.problems import Problem
+from docshare.server.pdf.child import BrokenWorkerError, LateWorkerError, Reply
+from docshare.server.pdf.pool import Pool, Slot
+
+MAX_PAGES = 50_000  # Spec gap: page cap 50,000, more is 422
+_INSPECT_PATIENCE_S = 30.0
+_WORN_S = 1.0  # a used worker that dies sooner may be worn out: its memory in pieces, or the process gone already
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+_UNLOCK_HINT = (
+    "Remove the password and send the file again, for example: qpdf --decrypt --password=SECRET locked.pdf open.pdf"
+)
+_REFUSALS: dict[str, tuple[str, str | None]] = {
+    "password": ("The PDF needs a password to be opened.", _UNLOCK_HINT),
+    "protection": ("The PDF is protected in a way that cannot be opened here.", _UNLOCK_HINT),
+    "pages": (f"The PDF has more than {MAX_PAGES:,} pages.", "Split the document and share its parts."),
+}
+
+
+class Unrenderable(Exception):
+    """This page cannot be drawn or read.
+
+    ``lasting`` says whether it will be the same next time (the page is broken or crashes the engine) or may be
+    different (it took too long; the file is not there).
+    """
+
+    def __init__(self, reason: str, *, lasting: bool) -> None:
+        super().__init__(reason)
+        self.lasting = lasting
+
+
+class TextBox(NamedTuple):
+    """One run of text on a page: position and size as fractions of the page (origin top left).
+
+    ``angle`` is how far the text is turned, in degrees clockwise (0, 90, 180 or 270) as the page is shown.
+    """
+
+    x: float
+    y: float
+    w: float
+    h: float
+    text: str
+    angle: int = 0
+
+
+class LinkBox(NamedTuple):
+    """One clickable place: fractions of the page, and ``{"url": str}`` or ``{"page": int}`` (1-based)."""
+
+    x: float
+    y: float
+    w: float
+    h: float
+    target: dict[str, str | int]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """``sizes`` holds width and height of each page in points as shown (rotation applied)."""
+
+    total_pages: int
+    sizes: list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class PageText:
+    """Text and links of one page; ``width`` and ``height`` in points as shown, boxes in reading order."""
+
+    width: float
+    height: float
+    boxes: list[TextBox]
+    links: list[LinkBox]
+
+    def document(self) -> dict[str, Any]:
+        """What the share page gets: ``boxes`` rows of [x, y, w, h, text] (a sixth member only where turned)."""
+        boxes = [list(box) if box.angle else list(box[:5]) for box in self.boxes]
+        return {
+            "width": self.width,
+            "height": self.height,
+            "boxes": boxes,
+            "links": [list(link) for link in self.links],
+        }
+
+
+class Engine:
+    """Answers questions about PDF files with a few worker processes, started at the first question.
+
+    Parameters: ``workers`` how many; ``memory_bytes`` address space of each; ``timeout_s`` wall clock of one job;
+    ``recycle_after`` jobs a worker is replaced; ``max_waiting`` callers stay waiting while all workers are stuck.
+    Safe to use from many threads.
+    """
+
+    def __init__(
+        self,
+        *,
+        workers: int = 2,
+        memory_bytes: int = 1 << 30,
+        timeout_s: float = 10.0,
+        recycle_after: int = 500,
+        max_waiting: int = 2,
+    ) -> None:
+        self._patience_s = timeout_s
+        self._pool = Pool(
+            workers=workers,
+            memory_bytes=memory_bytes,
+            timeout_s=timeout_s,
+            recycle_after=recycle_after,
+            max_waiting=max_waiting,
+        )
+
+    def inspect(self, path: Path) -> Inspection:
+        """Count the pages of the file at ``path`` and measure them.
+
+        Raises Problem ``unprocessable`` when it needs a password, cannot be opened, has more than 50,000 pages, or
+        when the engine dies or stalls on it; Problem ``unavailable`` when no worker can be had.
+        """
+        try:
+            with self._pool.taken(str(path), patience_s=_INSPECT_PATIENCE_S, sheddable=False) as slot:
+                return self._ask(slot, {"do": "inspect", "path": str(path), "max_pages": MAX_PAGES}, _inspection)
+        except _Refused as error:
+            detail, hint = _REFUSALS.get(error.reason, ("The file cannot be read as a PDF.", None))
+            raise Problem("unprocessable", detail, hint=hint) from error
+        except (BrokenWorkerError, LateWorkerError) as error:
+            raise Problem("unprocessable", "The PDF engine gives up on this file.") from error
+
+    def render(self, path: Path, page: int, width: int) -> bytes:
+        """Draw ``page`` (1-based) of the file at ``path`` as a JPEG ``width`` pixels wide (less if over 16 MP).
+
+        Raises Unrenderable, or Problem ``unavailable`` when no worker can be had.
+        """
+        with self._pool.taken(str(path), patience_s=self._patience_s, sheddable=True) as slot:
+            return self._page_job(slot, _render_job(path, page, width), _jpeg)
+
+    def render_if_spare(self, path: Path, page: int, width: int) -> bytes | None:
+        """As ``render``, for work nobody waits for: None at once unless a worker would stay free for readers."""
+        with self._pool.spare(str(path)) as slot:
+            return None if slot is None else self._page_job(slot, _render_job(path, page, width), _jpeg)
+
+    def wait_for_spare(self, timeout_s: float) -> bool:
+        """Wait up to ``timeout_s`` seconds until ``render_if_spare`` would probably draw; says whether it would."""
+        return self._pool.wait_for_spare(timeout_s)
+
+    def text(self, path: Path, page: int) -> PageText:
+        """Text and links of ``page`` (1-based) of the file at ``path``. Raises as ``render``."""
+        with self._pool.taken(str(path), patience_s=self._patience_s, sheddable=True) as slot:
+            return self._page_job(slot, {"do": "text", "path": str(path), "page": page}, _page_text)
+
+    def pids(self) -> list[int]:
+        """Process ids of the workers that run now; empty before the first question."""
+        return self._pool.pids()
+
+    def close(self) -> None:
+        """End the workers; jobs in progress fail."""
+        self._pool.close()
+
+    def _page_job(self, slot: Slot, job: dict[str, Any], read: Callable[[Reply], _T]) -> _T:
+        try:
+            return self._ask(slot, job, read)
+        except _Refused as error:
+            raise Unrenderable(f"the page cannot be read: {error.reason}", lasting=error.reason != "missing") from error
+        except LateWorkerError as error:
+            raise Unrenderable("the page takes too long", lasting=False) from error
+        except BrokenWorkerError as error:
+            raise Unrenderable("the page crashes the engine", lasting=True) from error
+
+    def _ask(self, slot: Slot, job: dict[str, Any], read: Callable[[Reply], _T]) -> _T:
+        """One job on the slot's worker; one new try when the worker, not the document, may be why it died."""
+        worker = self._pool.worker(slot)
+        used, start = worker.jobs > 0, time.monotonic()
+        try:
+            return _checked(worker.ask(job), read)
+        except LateWorkerError as error:
+            self._drop(slot, error)
+            raise
+        except BrokenWorkerError as error:
+            self._drop(slot, error)
+            worn = used and time.monotonic() - start < _WORN_S
+            if not (worn or worker.was_killed()):
+                raise
+        try:
+            return _checked(self._pool.worker(slot).ask(job), read)
+        except (BrokenWorkerError, LateWorkerError) as error:
+            self._drop(slot, error)
+            raise
+
+    def _drop(self, slot: Slot, error: Exception) -> None:
+        _log.warning("a PDF worker was ended: %s", error)
+        self._pool.discard(slot)
+        if self._pool.closed:
+            raise Problem("unavailable", "The server is stopping.", headers={"Retry-After": "5"}) from error
+
+
+class _Refused(Exception):
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def _render_job(path: Path, page: int, width: int) -> dict[str, Any]:
+    return {"do": "render", "path": str(path), "page": page, "width": width}
+
+
+def _checked(reply: Reply, read: Callable[[Reply], _T]) -> _T:
+    """The answer as a value, or _Refused. A worker whose answer has the wrong shape counts as broken."""
+    reason = reply.header.get("error")
+    if reason is not None:
+        raise _Refused(str(reason))
+    try:
+        return read(reply)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise BrokenWorkerError("the answer has the wrong shape") from error
+
+
+def _inspection(reply: Reply) -> Inspection:
+    numbers = array("d", reply.body)
+    sizes = [(_length(numbers[at]), _length(numbers[at + 1])) for at in range(0, len(numbers), 2)]
+    if not 0 < len(sizes) <= MAX_PAGES:
+        raise ValueError("wrong number of pages")
+    return Inspection(len(sizes), sizes)
+
+
+def _jpeg(reply: Reply) -> bytes:
+    if not reply.body.startswith(b"\xff\xd8\xff"):
+        raise ValueError("not a JPEG")
+    return reply.body
+
+
+def _page_text(reply: Reply) -> PageText:
+    values = json.loads(reply.body)
+    boxes = [TextBox(*_place(box), str(box[4]), int(box[5])) for box in values["boxes"]]
+    links = [LinkBox(*_place(link), _target(link[4])) for link in values["links"]]
+    return PageText(_length(values["width"]), _length(values["height"]), boxes, links)
+
+
+def _length(value: Any) -> float:
+    number = float(value)
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError("not a length")
+    return round(number, 3)
+
+
+def _place(row: list[Any]) -> tuple[float, float, float, float]:
+    x, y, w, h = (float(value) for value in row[:4])
+    if not all(0 <= value <= 1 for value in (x, y, w, h)):
+        raise ValueError("not a place on the page")
+    return x, y, w, h
+
+
+def _target(value: dict[str, Any]) -> dict[str, str | int]:
+    return {"page": int(value["page"])} if "page" in value else {"url": str(value["url"])}

@@ -1,0 +1,58 @@
+"""From PDF coordinates to fractions of the page as it is shown. Runs inside the worker only."""
+
+import math
+from dataclasses import dataclass
+
+import pypdfium2
+
+Rect = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class View:
+    """How a page is shown: its visible box in PDF coordinates (origin bottom left) and its quarter turns clockwise."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    turn: int
+
+    @classmethod
+    def of(cls, page: pypdfium2.PdfPage) -> "View":
+        """The view of ``page``."""
+        left, bottom, right, top = page.get_bbox()
+        return cls(left, bottom, right, top, page.get_rotation())
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in points as shown."""
+        flat = (self.right - self.left, self.top - self.bottom)
+        return flat if self.turn in (0, 180) else (flat[1], flat[0])
+
+    def shown(self, left: float, bottom: float, right: float, top: float) -> Rect:
+        """A rectangle of the page as (x0, y0, x1, y1) in points as shown, origin top left."""
+        match self.turn:
+            case 90:
+                return (bottom - self.bottom, left - self.left, top - self.bottom, right - self.left)
+            case 180:
+                return (self.right - right, bottom - self.bottom, self.right - left, top - self.bottom)
+            case 270:
+                return (self.top - top, self.right - right, self.top - bottom, self.right - left)
+            case _:
+                return (left - self.left, self.top - top, right - self.left, self.top - bottom)
+
+    def fractions(self, rect: Rect) -> tuple[float, float, float, float] | None:
+        """A shown rectangle as (x, y, w, h), each 0 to 1 of the page and cut to it; None if nothing is left of it."""
+        width, height = self.size
+        if not all(map(math.isfinite, rect)):
+            return None
+        x0, x1 = _clamped(rect[0] / width), _clamped(rect[2] / width)
+        y0, y1 = _clamped(rect[1] / height), _clamped(rect[3] / height)
+        if x1 <= x0 or y1 <= y0:
+            return None
+        return (round(x0, 5), round(y0, 5), round(x1 - x0, 5), round(y1 - y0, 5))
+
+
+def _clamped(value: float) -> float:
+    return min(1.0, max(0.0, value))

@@ -1,0 +1,183 @@
+"""Page images and page texts as files: made once, kept on disk, shared by all readers of a page."""
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from docshare.contract.problems import Problem
+from docshare.server.pdf.cache import DiskCache
+from docshare.server.pdf.engine import Engine, Unrenderable
+from docshare.server.pdf.failures import Failures, Key
+from docshare.server.pdf.prefetch import Prefetcher
+
+WIDTHS = (800, 1600)
+_FILE_UUID = re.compile(r"[A-Za-z0-9-]{1,64}")
+_PATIENCE_S = 30.0
+_STUCK_S = 1.0
+_MAX_FOLLOWING = 2
+
+
+@dataclass
+class Flight:
+    """A derived file being made since ``since`` (monotonic seconds). Others who want it wait for ``done``.
+
+    ``dropped``: the file was forgotten meanwhile, so the result must not be kept.
+    """
+
+    since: float
+    done: threading.Event = field(default_factory=threading.Event)
+    dropped: bool = False
+
+
+class PageStore:
+    """Derived files below ``root``, at most ``max_bytes`` together, made by ``engine`` when first asked for.
+
+    Per page and kind one rendering is in flight, whoever asks. Failures are remembered (``Failures``). Thread-safe.
+    The returned paths stay until newer files push them out or the file is forgotten.
+    """
+
+    def __init__(self, engine: Engine, root: Path, max_bytes: int = 1 << 30) -> None:
+        self._engine = engine
+        self._cache = DiskCache(root, max_bytes)
+        self._failures = Failures()
+        self._lock = threading.Lock()  # around the cache, the failures and the flights
+        self._flights: dict[Key, Flight] = {}
+        self._following = 0
+        self._prefetcher = Prefetcher(engine.wait_for_spare)
+
+    def image(self, file_uuid: str, content_version: int, blob: Path, page: int, width: int) -> Path:
+        """Path of the JPEG of ``page`` (1-based), ``width`` 800 or 1600 pixels wide; ``blob`` is the PDF.
+
+        The next page is drawn in the background. Raises Unrenderable; Problem ``unavailable`` (with Retry-After) when
+        it cannot be drawn now; ValueError for any other width.
+        """
+        if width not in WIDTHS:
+            raise ValueError(f"pages are {WIDTHS[0]} or {WIDTHS[1]} pixels wide")
+        key = _key(file_uuid, content_version, page, width)
+        path = self._made(key, partial(self._engine.render, blob, page, width))
+        self._draw_ahead(_key(file_uuid, content_version, page + 1, width), blob)
+        return path
+
+    def text(self, file_uuid: str, content_version: int, blob: Path, page: int) -> Path:
+        """Path of the JSON with text and links of ``page`` (``PageText.document``). Raises as ``image``."""
+
+        def make() -> bytes:
+            document = self._engine.text(blob, page).document()
+            return json.dumps(document, separators=(",", ":")).encode("ascii")
+
+        return self._made(_key(file_uuid, content_version, page, 0), make)
+
+    def forget(self, file_uuid: str) -> None:
+        """Remove everything derived from a file, of all its content versions, also what is being made just now."""
+        _check_uuid(file_uuid)
+        with self._lock:
+            for key, flight in self._flights.items():
+                if key.file_uuid == file_uuid:
+                    flight.dropped = True
+            self._failures.forget(file_uuid)
+            self._cache.forget(file_uuid)
+
+    def close(self) -> None:
+        """Stop drawing ahead."""
+        self._prefetcher.close()
+
+    def _made(self, key: Key, make: Callable[[], bytes]) -> Path:
+        """The file of ``key``: found, or made by this thread, or by another one this thread waits for."""
+        give_up = time.monotonic() + _PATIENCE_S
+        while True:
+            with self._lock:
+                path = self._cache.get(key.name)
+                if path is not None:
+                    return path
+                self._failures.check(key)
+                flight = self._flights.get(key)
+                if flight is None:
+                    mine = self._flights[key] = Flight(time.monotonic())
+            if flight is None:
+                return self._lead(key, mine, make)
+            self._follow(flight, give_up)
+
+    def _lead(self, key: Key, flight: Flight, make: Callable[[], bytes]) -> Path:
+        """Make the file of ``key``; whatever happens, the followers go on."""
+        try:
+            path = self._keep(key, flight, make())
+            with self._lock:
+                self._failures.succeeded(key)
+            return path
+        except Unrenderable as error:
+            with self._lock:
+                if not flight.dropped:
+                    self._failures.remember(key, error, time.monotonic() - flight.since)
+            raise
+        finally:
+            with self._lock:
+                del self._flights[key]
+            flight.done.set()
+
+    def _keep(self, key: Key, flight: Flight, data: bytes) -> Path:
+        try:
+            staged = self._cache.stage(data)
+            try:
+                with self._lock:
+                    if flight.dropped:
+                        raise Unrenderable("the file is gone", lasting=False)
+                    return self._cache.keep(staged, key.name)
+            finally:
+                staged.unlink(missing_ok=True)
+        except OSError as error:
+            raise _unavailable("Pages cannot be stored at the moment.", 30) from error
+
+    def _follow(self, flight: Flight, give_up: float) -> None:
+        """Wait for another thread's flight. Once it is slow only a few may stay, else all threads would wait here."""
+        with self._lock:
+            self._following += 1
+        try:
+            while not flight.done.wait(0.25):
+                now = time.monotonic()
+                if now > give_up or (self._following > _MAX_FOLLOWING and now - flight.since > _STUCK_S):
+                    raise _unavailable("This page takes long to draw.", 2)
+        finally:
+            with self._lock:
+                self._following -= 1
+
+    def _draw_ahead(self, key: Key, blob: Path) -> None:
+        with self._lock:
+            wanted = not self._cache.has(key.name) and key not in self._flights
+        if wanted:
+            self._prefetcher.offer(key, partial(self._draw_if_spare, key, blob))
+
+    def _draw_if_spare(self, key: Key, blob: Path) -> None:
+        """Draw a page nobody waits for yet. Readers who come meanwhile follow, and take over if no worker was free."""
+
+        def make() -> bytes:
+            data = self._engine.render_if_spare(blob, key.page, key.kind)
+            if data is None:
+                raise _NotNowError
+            return data
+
+        with suppress(_NotNowError, Unrenderable, Problem):
+            self._made(key, make)
+
+
+class _NotNowError(Exception):
+    """No worker to spare for drawing ahead."""
+
+
+def _key(file_uuid: str, content_version: int, page: int, kind: int) -> Key:
+    _check_uuid(file_uuid)
+    return Key(file_uuid, int(content_version), int(page), kind)
+
+
+def _check_uuid(file_uuid: str) -> None:
+    if not _FILE_UUID.fullmatch(file_uuid):
+        raise ValueError("not a file id")
+
+
+def _unavailable(detail: str, retry_after: int) -> Problem:
+    return Problem("unavailable", detail, headers={"Retry-After": str(retry_after)})

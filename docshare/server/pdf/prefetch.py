@@ -1,0 +1,73 @@
+"""Drawing ahead: pages a reader will probably want next, while nobody else needs the engine."""
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+
+_MAX_WAITING = 16
+_IDLE_S = 30.0
+_log = logging.getLogger(__name__)
+
+
+class Prefetcher:
+    """One background thread with a short list of jobs, newest first; what does not fit is dropped.
+
+    ``spare(seconds)`` waits for a free engine and says whether there is one. Jobs must not raise what a caller should
+    see; whatever they raise is logged. The thread starts with the first job and ends after half a minute without.
+    """
+
+    def __init__(self, spare: Callable[[float], bool]) -> None:
+        self._spare = spare
+        self._changed = threading.Condition()
+        self._jobs: OrderedDict[Hashable, Callable[[], None]] = OrderedDict()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def offer(self, key: Hashable, job: Callable[[], None]) -> None:
+        """Do ``job`` when there is time; a second job with the same ``key`` replaces the first."""
+        with self._changed:
+            if self._closed:
+                return
+            self._jobs.pop(key, None)
+            self._jobs[key] = job
+            if len(self._jobs) > _MAX_WAITING:
+                self._jobs.popitem(last=False)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="page-prefetch", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Drop all jobs; one in progress ends with its engine."""
+        with self._changed:
+            self._closed = True
+            self._jobs.clear()
+            thread = self._thread
+            self._changed.notify()
+        if thread is not None:
+            thread.join(1.0)
+
+    def _run(self) -> None:
+        while self._wait_for_job():
+            if not self._spare(1.0):
+                continue
+            job = self._next()
+            try:
+                if job is not None:
+                    job()
+            except Exception:  # noqa: BLE001 - nobody waits for it, and the thread must go on
+                _log.exception("drawing a page ahead failed")
+
+    def _wait_for_job(self) -> bool:
+        """Whether there is a job; after a while without one the thread gives itself up."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._jobs or self._closed, _IDLE_S)
+            if self._jobs and not self._closed:
+                return True
+            self._thread = None
+            return False
+
+    def _next(self) -> Callable[[], None] | None:
+        with self._changed:
+            return self._jobs.popitem()[1] if self._jobs else None

@@ -1,0 +1,144 @@
+"""Cold page images against pypdfium2 and Pillow called directly: ``python tests/benchmarks/page_image.py``.
+
+The product is ``PageStore.image`` for a page nobody has seen: worker process, pipe, file on disk. Its limit draws and
+encodes the same page in this process, without writing it anywhere. Both get the same malloc settings.
+"""
+
+import io
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from statistics import median
+
+import pypdfium2
+from PIL import Image
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from docshare.server.pdf.engine import Engine
+from docshare.server.pdf.pages import PageStore
+from tests.benchmarks.side_by_side import bound, side_by_side
+from tests.support import pdfs
+from tests.support.waiting import eventually
+
+MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(256 << 20)}
+WIDTH = 1600
+PAGES = 60
+
+
+def text_document() -> bytes:
+    """Dense pages of text."""
+    words = ["page", "reader", "document", "while", "office", "efficient", "share", "measure"]
+    chance = random.Random(1)
+    pages = ["\n".join(" ".join(chance.choice(words) for _ in range(15)) for _ in range(60)) for _ in range(PAGES)]
+    return pdfs.sheets_pdf([pdfs.Sheet(pdfs.lines_content(page, size=9, left=40, top=760)) for page in pages])
+
+
+def vector_document() -> bytes:
+    """Pages of 400 coloured curves."""
+    chance = random.Random(2)
+
+    def curve() -> str:
+        colour = " ".join(f"{chance.random():.2f}" for _ in range(3))
+        points = [f"{chance.random() * 600:.0f}" for _ in range(8)]
+        return f"{colour} RG {points[0]} {points[1]} m {' '.join(points[2:])} c S"
+
+    return pdfs.sheets_pdf([pdfs.Sheet(" ".join(curve() for _ in range(400))) for _ in range(PAGES)])
+
+
+def scan_document() -> bytes:
+    """Pages that are a 300 dpi photograph each."""
+    writer = pdfs.Writer()
+    root, tree = writer.reserve(), writer.reserve()
+    numbers = []
+    for page in range(PAGES):
+        noise = Image.frombytes("L", (160, 200), random.Random(page).randbytes(32_000)).resize((2550, 3300))
+        data = io.BytesIO()
+        noise.convert("RGB").save(data, "JPEG", quality=75)
+        picture = writer.stream(
+            data.getvalue(),
+            "/Type /XObject /Subtype /Image /Width 2550 /Height 3300 /BitsPerComponent 8 /ColorSpace /DeviceRGB "
+            "/Filter /DCTDecode",
+        )
+        content = writer.stream("612 0 0 792 0 0 cm /I Do")
+        entries = f"/MediaBox [0 0 612 792] /Resources << /XObject << /I {picture} 0 R >> >> /Contents {content} 0 R"
+        numbers.append(writer.add(f"<< /Type /Page /Parent {tree} 0 R {entries} >>"))
+    writer.put(tree, f"<< /Type /Pages /Count {PAGES} /Kids [{' '.join(f'{number} 0 R' for number in numbers)}] >>")
+    writer.put(root, f"<< /Type /Catalog /Pages {tree} 0 R >>")
+    return writer.finish(root)
+
+
+def direct(document: pypdfium2.PdfDocument, page: int) -> None:
+    """The limit: draw and encode in this process, in the plainest way pypdfium2 offers."""
+    opened = document[page - 1]
+    bitmap = opened.render(scale=WIDTH / opened.get_width())
+    bitmap.to_pil().save(io.BytesIO(), "JPEG", quality=80)
+    bitmap.close()
+    opened.close()
+
+
+def milliseconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return (time.perf_counter() - start) * 1000
+
+
+def cold_pages(name: str, blob: Path, root: Path) -> bool:
+    """Compare on thirteen pages of one document; every fourth, so that none was drawn ahead."""
+    with (
+        closing(Engine()) as engine,
+        closing(PageStore(engine, root)) as store,
+        closing(pypdfium2.PdfDocument(blob)) as document,
+    ):
+        ours, theirs = iter(range(1, PAGES, 4)), iter(range(1, PAGES, 4))
+
+        def product() -> float:
+            page = next(ours)
+            taken = milliseconds(lambda: store.image("bench", 1, blob, page, WIDTH))
+            eventually((root / f"bench/1/{page + 1}-{WIDTH}.jpg").exists)  # leave the processor to the limit
+            return taken
+
+        return side_by_side(
+            f"page image, cold, {name}",
+            product,
+            lambda: milliseconds(lambda: direct(document, next(theirs))),
+            target=1.25,
+            better="less",
+            unit="ms",
+            rounds=12,
+        ).reached
+
+
+def first_page(blob: Path, root: Path) -> bool:
+    """A request for the first page right after the server started: worker, opening, drawing."""
+    taken = []
+    for turn in range(7):
+        with closing(Engine()) as engine, closing(PageStore(engine, root / str(turn))) as store:
+            taken.append(milliseconds(lambda store=store: store.image("bench", 1, blob, 1, WIDTH)))  # type: ignore[misc]
+    return bound("first page of 2,000, worker not started, median of 7", median(taken), 300, "ms")
+
+
+def main() -> int:
+    if not MALLOC.items() <= os.environ.items():
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MALLOC})
+    documents = {"text": text_document, "vector": vector_document, "scan": scan_document}
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        reached = []
+        for name, make in documents.items():
+            blob = root / f"{name}.pdf"
+            blob.write_bytes(make())
+            reached.append(cold_pages(name, blob, root / f"cache-{name}"))
+        long = root / "long.pdf"
+        long.write_bytes(pdfs.many_pages(2000, lines=40))
+        reached.append(first_page(long, root / "first"))
+    return 0 if all(reached) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

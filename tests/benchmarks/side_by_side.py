@@ -1,0 +1,61 @@
+"""The product and its limit, measured in turns in one run, so that both meet the same machine in the same mood."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Medians of one comparison. ``reached``: whether the ratio product / limit is on the right side of the target."""
+
+    product: float
+    limit: float
+    ratio: float
+    reached: bool
+
+
+def side_by_side(
+    name: str,
+    product: Callable[[], float],
+    limit: Callable[[], float],
+    *,
+    target: float,
+    better: Literal["more", "less"],
+    unit: str,
+    rounds: int = 5,
+) -> Outcome:
+    """Run ``product`` and ``limit`` in turns and print a line with both medians, their ratio and the target.
+
+    Parameters: each callable makes one measurement and returns it in ``unit``; ``better`` says whether a high figure
+    is good (then the ratio must be at least ``target``) or a low one (at most); the first round is a warm-up.
+    """
+    ours: list[float] = []
+    theirs: list[float] = []
+    for number in range(rounds + 1):
+        pair = product(), limit()
+        if number:
+            ours.append(pair[0])
+            theirs.append(pair[1])
+    ratio = median(ours) / median(theirs)
+    reached = ratio >= target if better == "more" else ratio <= target
+    outcome = Outcome(median(ours), median(theirs), ratio, reached)
+    sign = ">=" if better == "more" else "<="
+    print(
+        f"{name}: product {outcome.product:.4g} {unit}, limit {outcome.limit:.4g} {unit}, "
+        f"ratio {ratio:.2f} (target {sign} {target:g}) {verdict(reached)}"
+    )
+    return outcome
+
+
+def bound(name: str, value: float, most: float, unit: str) -> bool:
+    """Print a figure that has an upper bound of its own; returns whether it holds."""
+    reached = value <= most
+    print(f"{name}: {value:.4g} {unit} (target <= {most:g} {unit}) {verdict(reached)}")
+    return reached
+
+
+def verdict(reached: bool) -> str:
+    """The last word of a line."""
+    return "ok" if reached else "MISSED"

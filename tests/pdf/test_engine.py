@@ -1,0 +1,282 @@
+"""The engine and its worker processes: when they start, what they may do, how they end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from docshare.contract.problems import Problem
+from docshare.server.pdf.engine import Engine, Unrenderable
+from tests.support.hostile_pdfs import memory_bomb, paced_pages
+from tests.support.pdfs import many_pages, simple_pdf
+from tests.support.waiting import eventually
+
+Put = Callable[..., Path]
+
+
+def running(pid: int) -> bool:
+    """Whether the process exists and is not a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def cpu_ticks(pid: int) -> int:
+    """Processor time of a process so far, in clock ticks (hundredths of a second)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def limit(pid: int, name: str) -> str:
+    """The soft limit of a process as /proc shows it."""
+    line = next(line for line in Path(f"/proc/{pid}/limits").read_text().splitlines() if line.startswith(name))
+    return line[len(name) :].split()[0]
+
+
+def busy(engine: Engine) -> Callable[[], bool]:
+    """A check that says whether the engine's first worker has worked since now."""
+    (pid,) = engine.pids()
+    before = cpu_ticks(pid)
+    return lambda: cpu_ticks(pid) > before + 10
+
+
+def test_no_worker_runs_before_the_first_question() -> None:
+    with closing(Engine()) as engine:
+        assert engine.pids() == []
+
+
+def test_one_reader_needs_one_worker(put: Put) -> None:
+    path = put(simple_pdf(3))
+    with closing(Engine(workers=2)) as engine:
+        for page in (1, 2, 3):
+            engine.render(path, page, 800)
+        assert len(engine.pids()) == 1
+
+
+def test_a_worker_is_replaced_after_its_share_of_jobs(put: Put) -> None:
+    path = put(simple_pdf(1))
+    seen = set()
+    with closing(Engine(workers=1, recycle_after=3)) as engine:
+        for _ in range(9):
+            engine.render(path, 1, 800)
+            seen.update(engine.pids())
+    assert len(seen) == 3
+    assert not any(map(running, seen))
+
+
+def test_closing_ends_the_workers(put: Put) -> None:
+    engine = Engine()
+    engine.inspect(put(simple_pdf(1)))
+    pids = engine.pids()
+    engine.close()
+    assert len(pids) == 1
+    assert not running(pids[0])
+
+
+def test_workers_end_when_the_server_is_killed(put: Put) -> None:
+    path = put(simple_pdf(1))
+    code = (
+        "import sys, time; from pathlib import Path; from docshare.server.pdf.engine import Engine; engine = Engine(); "
+        f"engine.inspect(Path({str(path)!r})); print(engine.pids()[0], flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        worker = int(server.stdout.readline())
+        assert running(worker)
+        server.kill()
+    eventually(lambda: not running(worker))
+
+
+def test_a_closed_engine_is_unavailable(put: Put) -> None:
+    engine = Engine()
+    engine.close()
+    with pytest.raises(Problem) as caught:
+        engine.inspect(put(simple_pdf(1)))
+    assert caught.value.status == 503
+
+
+def test_closing_sends_away_who_waits(put: Put) -> None:
+    path = put(paced_pages("fs"))
+    engine = Engine(workers=1)
+    engine.inspect(path)
+    working = busy(engine)
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(engine.render, path, 2, 800) for _ in range(2)]
+        eventually(working)
+        engine.close()
+        assert [type(job.exception(5)) for job in asked] == [Problem, Problem]
+
+
+def test_a_page_that_takes_too_long_is_given_up_in_time(put: Put) -> None:
+    path = put(paced_pages("sf"))
+    with closing(Engine(timeout_s=1.0)) as engine:
+        start = time.monotonic()
+        with pytest.raises(Unrenderable) as caught:
+            engine.render(path, 1, 800)
+        assert time.monotonic() - start < 2.0
+        assert not caught.value.lasting
+        assert engine.render(path, 2, 800)
+
+
+def test_a_crash_is_lasting_and_the_next_page_is_drawn(put: Put) -> None:
+    path = put(memory_bomb())
+    with closing(Engine(workers=1, memory_bytes=256 << 20)) as engine:
+        with pytest.raises(Unrenderable) as caught:
+            engine.render(path, 1, 800)
+        assert caught.value.lasting
+        assert engine.render(put(simple_pdf(1), "good.pdf"), 1, 800)
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_worker_that_died_while_idle_is_replaced(put: Put, blow: signal.Signals) -> None:
+    path = put(simple_pdf(1))
+    with closing(Engine(workers=1)) as engine:
+        engine.inspect(path)
+        (first,) = engine.pids()
+        os.kill(first, blow)
+        eventually(lambda: not running(first))
+        assert engine.render(path, 1, 800)
+        assert engine.pids() != [first]
+
+
+def test_a_worker_killed_during_a_job_costs_nobody_the_page(put: Put) -> None:
+    path = put(paced_pages("m"))
+    with closing(Engine(workers=1)) as engine, ThreadPoolExecutor(1) as pool:
+        page = pool.submit(engine.render, path, 1, 800)
+        eventually(engine.pids)
+        (first,) = engine.pids()
+        eventually(busy(engine))
+        os.kill(first, signal.SIGKILL)
+        assert page.result(10).startswith(b"\xff\xd8")
+        assert engine.pids() != [first]
+
+
+def test_many_threads_share_two_workers(put: Put) -> None:
+    path = put(many_pages(40, lines=20))
+    with closing(Engine(workers=2)) as engine, ThreadPoolExecutor(16) as pool:
+        alone = [engine.render(path, page, 800) for page in (1, 20, 40)]
+        together = list(pool.map(lambda page: engine.render(path, page, 800), range(1, 41)))
+        assert [together[page - 1] for page in (1, 20, 40)] == alone
+        assert len(engine.pids()) <= 2
+
+
+def test_a_stuck_engine_sends_readers_away_and_keeps_a_few(put: Put) -> None:
+    path = put(paced_pages("s" * 8))
+    with closing(Engine(workers=1, timeout_s=4.0, max_waiting=2)) as engine, ThreadPoolExecutor(8) as pool:
+        start = time.monotonic()
+        asked = [pool.submit(engine.render, path, page, 800) for page in range(1, 9)]
+        eventually(lambda: sum(job.done() for job in asked) >= 5)
+        assert time.monotonic() - start < 3.9
+        problems = [job.exception() for job in asked if job.done()]
+        assert [type(problem) for problem in problems] == [Problem] * 5
+        assert all(problem.headers["Retry-After"] == "2" for problem in problems)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("program", ["/nonexistent/python", "/bin/false"])
+def test_an_engine_that_does_not_start_is_unavailable(put: Put, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    monkeypatch.setattr(sys, "executable", program)
+    with closing(Engine()) as engine:
+        for _ in range(2):
+            with pytest.raises(Problem) as caught:
+                engine.inspect(put(simple_pdf(1)))
+            assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "10"})
+
+
+def test_a_failed_start_is_not_tried_again_for_every_request(
+    put: Put, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program, starts = tmp_path / "python", tmp_path / "starts"
+    program.write_text(f"#!/bin/sh\necho started >> {starts}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    with closing(Engine()) as engine:
+        for _ in range(5):
+            with pytest.raises(Problem):
+                engine.inspect(put(simple_pdf(1)))
+    assert starts.read_text() == "started\n"
+
+
+def test_a_worker_is_confined(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCSHARE_SMTP_URL", "smtp://user:secret@mail")
+    with closing(Engine(workers=1, memory_bytes=700 << 20)) as engine:
+        engine.inspect(put(simple_pdf(1)))
+        (pid,) = engine.pids()
+        assert limit(pid, "Max address space") == str(700 << 20)
+        assert limit(pid, "Max file size") == "0"
+        assert limit(pid, "Max core file size") == "0"
+        assert int(limit(pid, "Max open files")) < 64
+        assert int(limit(pid, "Max cpu time")) < 30
+        assert b"DOCSHARE" not in Path(f"/proc/{pid}/environ").read_bytes()
+        assert os.getsid(pid) != os.getsid(0)
+        status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+        assert int(status["CapEff"], 16) & ~0b110 == 0  # at most: open files of other users
+        assert status["NoNewPrivs"] == "1"
+
+
+def test_a_worker_of_root_has_no_network(put: Put) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("leaving the network is best effort without root")
+    with closing(Engine(workers=1)) as engine:
+        engine.inspect(put(simple_pdf(1)))
+        (pid,) = engine.pids()
+        interfaces = Path(f"/proc/{pid}/net/dev").read_text().splitlines()[2:]
+        assert [line.split(":")[0].strip() for line in interfaces] == ["lo"]
+
+
+def test_a_worker_of_root_reads_files_of_other_users(put: Put, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    path = put(simple_pdf(2))
+    path.chmod(0o600)
+    os.chown(path, 65534, 65534)
+    tmp_path.chmod(0o700)
+    os.chown(tmp_path, 65534, 65534)
+    with closing(Engine(workers=1)) as engine:
+        assert engine.inspect(path).total_pages == 2
+
+
+def test_a_deleted_file_is_not_kept_open(put: Put) -> None:
+    gone, other = put(simple_pdf(1), "gone.pdf"), put(simple_pdf(1), "other.pdf")
+    with closing(Engine(workers=1)) as engine:
+        engine.inspect(gone)
+        (pid,) = engine.pids()
+        gone.unlink()
+        engine.inspect(other)
+        opened = {os.readlink(handle) for handle in Path(f"/proc/{pid}/fd").iterdir()}
+        assert str(other) in opened
+        assert not any("gone.pdf" in name for name in opened)
+
+
+def test_waiting_for_a_spare_worker_ends_when_one_is_free(put: Put) -> None:
+    path = put(paced_pages("fm"))
+    with closing(Engine(workers=1)) as engine, ThreadPoolExecutor(1) as pool:
+        engine.inspect(path)
+        working = busy(engine)
+        page = pool.submit(engine.render, path, 2, 800)
+        eventually(working)
+        assert engine.render_if_spare(path, 1, 800) is None
+        assert not engine.wait_for_spare(0.01)
+        assert page.result(10)
+        assert engine.wait_for_spare(1.0)
+        assert engine.render_if_spare(path, 1, 800)
+
+
+def test_with_two_workers_one_stays_free_for_readers(put: Put) -> None:
+    path = put(paced_pages("fsf"))
+    with closing(Engine(workers=2, timeout_s=4.0)) as engine, ThreadPoolExecutor(1) as pool:
+        engine.inspect(path)
+        working = busy(engine)
+        ahead = pool.submit(engine.render_if_spare, path, 2, 800)
+        eventually(working)
+        assert engine.render_if_spare(path, 3, 800) is None
+        assert engine.render(path, 1, 800)
+        assert not ahead.done()
+        assert isinstance(ahead.exception(), Unrenderable)

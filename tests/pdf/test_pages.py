@@ -1,0 +1,353 @@
+"""The store of page images and texts: made once, kept below a size, never kept for a forgotten file."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from docshare.contract.problems import Problem
+from docshare.server.pdf.engine import Engine, PageText, Unrenderable
+from docshare.server.pdf.failures import Failures, Key
+from docshare.server.pdf.pages import PageStore
+from tests.support import pdfs
+from tests.support.hostile_pdfs import paced_pages
+from tests.support.waiting import eventually
+
+Put = Callable[..., Path]
+FILE, OTHER = "5e1f6a52-5d55-4f0f-9c8f-0d2f7f0c1a11", "77777777-5d55-4f0f-9c8f-0d2f7f0c1a11"
+
+
+class CountingEngine(Engine):
+    """A real engine that notes which pages it was asked for. ``gate``, when closed, holds jobs before they start."""
+
+    def __init__(self, *, workers: int = 2, timeout_s: float = 10.0) -> None:
+        super().__init__(workers=workers, timeout_s=timeout_s)
+        self.asked: list[int] = []
+        self.ahead: list[int] = []
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def render(self, path: Path, page: int, width: int) -> bytes:
+        self.asked.append(page)
+        self.gate.wait(10)
+        return super().render(path, page, width)
+
+    def render_if_spare(self, path: Path, page: int, width: int) -> bytes | None:
+        self.gate.wait(10)
+        data = super().render_if_spare(path, page, width)
+        if data is not None:
+            self.ahead.append(page)
+        return data
+
+    def text(self, path: Path, page: int) -> PageText:
+        self.asked.append(page)
+        return super().text(path, page)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[CountingEngine]:
+    with closing(CountingEngine()) as engine:
+        yield engine
+
+
+@pytest.fixture
+def counting(shared: CountingEngine) -> CountingEngine:
+    shared.asked.clear()
+    shared.ahead.clear()
+    return shared
+
+
+@pytest.fixture
+def store(counting: CountingEngine, tmp_path: Path) -> Iterator[PageStore]:
+    with closing(PageStore(counting, tmp_path / "cache")) as pages:
+        yield pages
+
+
+def files(root: Path) -> list[str]:
+    return sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+
+
+def test_a_page_is_drawn_once_for_twenty_readers_at_the_same_moment(
+    store: PageStore, counting: CountingEngine, put: Put
+) -> None:
+    blob = put(pdfs.simple_pdf(1))
+    together = threading.Barrier(20)
+
+    def read() -> bytes:
+        together.wait()
+        return store.image(FILE, 1, blob, 1, 800).read_bytes()
+
+    with ThreadPoolExecutor(20) as pool:
+        images = {job.result() for job in [pool.submit(read) for _ in range(20)]}
+    assert counting.asked == [1]
+    assert len(images) == 1
+    assert images.pop().startswith(b"\xff\xd8")
+
+
+def test_a_second_look_draws_nothing(store: PageStore, counting: CountingEngine, put: Put) -> None:
+    blob = put(pdfs.simple_pdf(1))
+    assert store.image(FILE, 1, blob, 1, 800) == store.image(FILE, 1, blob, 1, 800)
+    assert counting.asked == [1]
+
+
+def test_width_version_page_and_file_are_told_apart(store: PageStore, counting: CountingEngine, put: Put) -> None:
+    blob = put(pdfs.simple_pdf(3))
+    wanted = [(FILE, 1, 3, 800), (FILE, 1, 3, 1600), (FILE, 2, 3, 800), (OTHER, 1, 3, 800), (FILE, 1, 1, 800)]
+    assert len({store.image(file, version, blob, page, width) for file, version, page, width in wanted}) == 5
+    assert len(counting.asked) == 5
+
+
+def test_text_comes_as_json_and_only_once(store: PageStore, counting: CountingEngine, put: Put) -> None:
+    blob = put(pdfs.linked())
+    document = json.loads(store.text(FILE, 1, blob, 1).read_bytes())
+    store.text(FILE, 1, blob, 1)
+    assert counting.asked == [1]
+    assert (document["width"], document["height"]) == (612, 792)
+    assert document["boxes"][1][4:] == ["or mail team@example.org"]
+    assert document["links"][1][4] == {"page": 3}
+
+
+def test_only_the_two_widths_are_served(store: PageStore, put: Put) -> None:
+    with pytest.raises(ValueError, match="800 or 1600"):
+        store.image(FILE, 1, put(pdfs.simple_pdf(1)), 1, 801)
+
+
+def test_a_file_id_cannot_leave_the_folder(store: PageStore, put: Put) -> None:
+    for name in ("..", "../x", "a/b", "", ".", "a\n"):
+        with pytest.raises(ValueError, match="file id"):
+            store.image(name, 1, put(pdfs.simple_pdf(1)), 1, 800)
+        with pytest.raises(ValueError, match="file id"):
+            store.forget(name)
+
+
+def test_the_next_page_is_drawn_ahead(store: PageStore, counting: CountingEngine, put: Put) -> None:
+    blob = put(pdfs.simple_pdf(3))
+    store.image(FILE, 1, blob, 1, 800)
+    eventually(lambda: counting.ahead == [2])
+    store.image(FILE, 1, blob, 2, 800)
+    eventually(lambda: counting.ahead == [2, 3])
+    assert counting.asked == [1]
+
+
+def test_drawing_ahead_ends_with_the_document(store: PageStore, counting: CountingEngine, put: Put) -> None:
+    blob = put(pdfs.simple_pdf(2))
+    store.image(FILE, 1, blob, 2, 800)
+    store.image(OTHER, 1, blob, 1, 800)
+    eventually(lambda: counting.ahead == [2])
+
+
+def test_a_reader_does_not_wait_for_pages_drawn_ahead(put: Put, tmp_path: Path) -> None:
+    blob = put(paced_pages("fsfff"))
+    with closing(CountingEngine(timeout_s=5.0)) as engine, closing(PageStore(engine, tmp_path / "cache")) as store:
+        store.image(FILE, 1, blob, 1, 800)
+        eventually(lambda: not engine.wait_for_spare(0))  # page 2 stalls one worker
+        start = time.monotonic()
+        for page in (3, 4, 5):
+            store.image(FILE, 1, blob, page, 800)
+        assert time.monotonic() - start < 4.0
+        assert engine.asked == [1, 3, 4, 5]
+
+
+def test_what_was_used_longest_ago_makes_room(counting: CountingEngine, put: Put, tmp_path: Path) -> None:
+    blob = put(pdfs.many_pages(12, lines=20))
+    root = tmp_path / "cache"
+    with closing(PageStore(counting, root)) as store:
+        size = store.image(FILE, 1, blob, 12, 800).stat().st_size
+        store.forget(FILE)
+    limit = 3 * size + size // 2
+    with closing(PageStore(counting, root, limit)) as store:
+        for file in ("a", "b", "c"):
+            store.image(file, 1, blob, 12, 800)
+        store.image("a", 1, blob, 12, 800)
+        store.image("d", 1, blob, 12, 800)
+        assert files(root) == ["a/1/12-800.jpg", "c/1/12-800.jpg", "d/1/12-800.jpg"]
+        assert not (root / "b").exists()
+        for file in range(10):
+            store.image(str(file), 1, blob, 12, 800)
+            assert sum((root / name).stat().st_size for name in files(root)) <= limit
+
+
+def test_one_file_larger_than_the_limit_is_still_served(counting: CountingEngine, put: Put, tmp_path: Path) -> None:
+    blob = put(pdfs.simple_pdf(1))
+    with closing(PageStore(counting, tmp_path / "cache", 10)) as store:
+        assert store.image(FILE, 1, blob, 1, 800).is_file()
+        assert store.image(OTHER, 1, blob, 1, 800).is_file()
+    assert files(tmp_path / "cache") == [f"{OTHER}/1/1-800.jpg"]
+
+
+def test_pages_outlive_a_restart_and_leftovers_do_not(counting: CountingEngine, put: Put, tmp_path: Path) -> None:
+    blob, root = put(pdfs.simple_pdf(1)), tmp_path / "cache"
+    with closing(PageStore(counting, root)) as store:
+        first = store.image(FILE, 1, blob, 1, 800)
+    (root / "leftover.part").write_bytes(b"half an image")
+    (first.parent / "2-800.jpg").touch()
+    with closing(PageStore(counting, root)) as store:
+        assert store.image(FILE, 1, blob, 1, 800) == first
+    assert counting.asked == [1]
+    assert files(root) == [f"{FILE}/1/1-800.jpg"]
+
+
+def test_a_restart_with_a_smaller_limit_tidies_up(counting: CountingEngine, put: Put, tmp_path: Path) -> None:
+    blob, root = put(pdfs.simple_pdf(1)), tmp_path / "cache"
+    with closing(PageStore(counting, root)) as store:
+        for file in ("a", "b", "c"):
+            store.image(file, 1, blob, 1, 800)
+    with closing(PageStore(counting, root, 5000)) as store:
+        store.image("d", 1, blob, 1, 800)
+    assert files(root) == ["d/1/1-800.jpg"]
+
+
+def test_a_page_removed_by_hand_is_drawn_again(store: PageStore, counting: CountingEngine, put: Put) -> None:
+    blob = put(pdfs.simple_pdf(1))
+    store.image(FILE, 1, blob, 1, 800).unlink()
+    assert store.image(FILE, 1, blob, 1, 800).is_file()
+    assert counting.asked == [1, 1]
+
+
+def test_files_and_folders_are_private(store: PageStore, put: Put) -> None:
+    path = store.image(FILE, 1, put(pdfs.simple_pdf(1)), 1, 800)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert {folder.stat().st_mode & 0o777 for folder in (path.parent, path.parent.parent)} == {0o700}
+
+
+def test_forgetting_a_file_removes_all_its_pages_and_no_others(store: PageStore, put: Put, tmp_path: Path) -> None:
+    blob = put(pdfs.simple_pdf(1))
+    for version in (1, 2):
+        store.image(FILE, version, blob, 1, 800)
+        store.text(FILE, version, blob, 1)
+    store.image(OTHER, 1, blob, 1, 800)
+    store.forget(FILE)
+    store.forget(FILE)
+    assert files(tmp_path / "cache") == [f"{OTHER}/1/1-800.jpg"]
+
+
+def test_a_page_being_drawn_while_its_file_is_forgotten_is_not_kept(
+    store: PageStore, counting: CountingEngine, put: Put, tmp_path: Path
+) -> None:
+    blob = put(pdfs.simple_pdf(1))
+    counting.gate.clear()
+    with ThreadPoolExecutor(1) as pool:
+        page = pool.submit(store.image, FILE, 1, blob, 1, 800)
+        eventually(lambda: counting.asked == [1])
+        store.forget(FILE)
+        counting.gate.set()
+        assert isinstance(page.exception(), Unrenderable)
+    assert files(tmp_path / "cache") == []
+
+
+def test_a_page_that_cannot_be_drawn_bothers_the_engine_once(
+    store: PageStore, counting: CountingEngine, put: Put
+) -> None:
+    blob = put(pdfs.simple_pdf(1))
+    for _ in range(3):
+        with pytest.raises(Unrenderable):
+            store.image(FILE, 1, blob, 2, 800)
+    assert counting.asked == [2]
+
+
+def test_readers_of_a_stalling_page_all_hear_that_it_cannot_be_drawn(put: Put, tmp_path: Path) -> None:
+    blob = put(paced_pages("s"))
+    with (
+        closing(CountingEngine(timeout_s=1.0)) as engine,
+        closing(PageStore(engine, tmp_path / "cache")) as store,
+        ThreadPoolExecutor(3) as pool,
+    ):
+        asked = [pool.submit(store.image, FILE, 1, blob, 1, 800) for _ in range(3)]
+        assert {type(job.exception()) for job in asked} == {Unrenderable}
+        assert engine.asked == [1]
+
+
+def test_only_a_few_readers_may_wait_for_a_stalling_page(put: Put, tmp_path: Path) -> None:
+    blob = put(paced_pages("s"))
+    with (
+        closing(CountingEngine(timeout_s=4.0)) as engine,
+        closing(PageStore(engine, tmp_path / "cache")) as store,
+        ThreadPoolExecutor(10) as pool,
+    ):
+        asked = [pool.submit(store.image, FILE, 1, blob, 1, 800) for _ in range(10)]
+        kinds = sorted(type(job.exception()).__name__ for job in asked)
+        assert kinds == ["Problem"] * 7 + ["Unrenderable"] * 3
+        assert engine.asked == [1]
+
+
+def test_a_store_that_cannot_write_says_so(counting: CountingEngine, put: Put, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    with closing(PageStore(counting, tmp_path / "cache")) as store:
+        for _ in range(2):
+            with pytest.raises(Problem) as caught:
+                store.image(FILE, 1, put(pdfs.simple_pdf(1)), 1, 800)
+            assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "30"})
+
+
+class Clock:
+    """Stands in for the ``time`` module inside ``failures``."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    fake = Clock()
+    monkeypatch.setattr("docshare.server.pdf.failures.time", fake)
+    return fake
+
+
+def page(number: int, file: str = FILE) -> Key:
+    return Key(file, 1, number, 800)
+
+
+def test_a_page_that_took_too_long_may_be_tried_again_after_ten_minutes(clock: Clock) -> None:
+    failures = Failures()
+    failures.remember(page(1), Unrenderable("late", lasting=False), 1.0)
+    clock.now += 599
+    with pytest.raises(Unrenderable):
+        failures.check(page(1))
+    clock.now += 2
+    failures.check(page(1))
+
+
+def test_a_page_that_crashes_the_engine_is_not_tried_again(clock: Clock) -> None:
+    failures = Failures()
+    failures.remember(page(1), Unrenderable("crash", lasting=True), 1.0)
+    clock.now += 10_000_000
+    with pytest.raises(Unrenderable):
+        failures.check(page(1))
+
+
+def test_a_document_that_stalls_three_times_in_a_row_rests_for_a_minute(clock: Clock) -> None:
+    failures = Failures()
+    for number in (1, 2, 3):
+        failures.check(page(4))
+        failures.remember(page(number), Unrenderable("late", lasting=False), 10.0)
+    with pytest.raises(Problem) as caught:
+        failures.check(page(4))
+    assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "60"})
+    failures.check(page(4, OTHER))
+    clock.now += 61
+    failures.check(page(4))
+
+
+def test_a_page_that_is_drawn_in_between_forgives_earlier_stalls(clock: Clock) -> None:
+    failures = Failures()
+    for number in (1, 2, 3, 4):
+        failures.remember(page(number), Unrenderable("late", lasting=False), 10.0)
+        failures.succeeded(page(9))
+    failures.check(page(5))
+
+
+def test_forgetting_a_file_forgets_its_failures(clock: Clock) -> None:
+    failures = Failures()
+    for number in (1, 2, 3):
+        failures.remember(page(number), Unrenderable("crash", lasting=True), 10.0)
+    failures.forget(FILE)
+    failures.check(page(1))
+    failures.check(page(4))

@@ -1,0 +1,197 @@
+"""Documents of a few kilobytes that attack a PDF engine: memory bombs, time bombs, broken structures (hardening F12).
+
+``HOSTILE`` has one maker per attack. ``slow_page`` and ``memory_bomb`` are the two that tests aim at on purpose.
+"""
+
+import zlib
+from collections.abc import Callable
+
+from tests.support.pdfs import Sheet, Writer, lines_content, sheets_pdf, simple_pdf
+
+
+def _one_page(writer: Writer, content: int, resources: str, *, box: str = "0 0 612 792") -> bytes:
+    root, tree = writer.reserve(), writer.reserve()
+    page = writer.add(
+        f"<< /Type /Page /Parent {tree} 0 R /MediaBox [{box}] /Resources << {resources} >> /Contents {content} 0 R >>"
+    )
+    writer.put(tree, f"<< /Type /Pages /Count 1 /Kids [{page} 0 R] >>")
+    writer.put(root, f"<< /Type /Catalog /Pages {tree} 0 R >>")
+    return writer.finish(root)
+
+
+def nested_forms(depth: int, fan: int, paint: str = "0 0 1 rg 10 10 40 40 re f") -> bytes:
+    """Form XObjects, each drawing the next one ``fan`` times, ``depth`` levels: fan**depth drawings in 3 kB."""
+    writer = Writer()
+    entries = "/Type /XObject /Subtype /Form /BBox [0 0 612 792]"
+    below = writer.stream(paint, entries)
+    for _ in range(depth - 1):
+        below = writer.stream("/X Do " * fan, f"{entries} /Resources << /XObject << /X {below} 0 R >> >>")
+    return _one_page(writer, writer.stream("/X Do " * fan), f"/XObject << /X {below} 0 R >>")
+
+
+def memory_bomb() -> bytes:
+    """Nested forms past any memory: pdfium keeps every expansion."""
+    return nested_forms(12, 12)
+
+
+def slow_page() -> bytes:
+    """A page that keeps pdfium busy for minutes in little memory."""
+    return paced_pages("s")
+
+
+def paced_pages(paces: str) -> bytes:
+    """One page per letter: "f" is drawn at once, "m" in about a second (at 800 pixels), "s" not within minutes.
+
+    The slow ones compute a costly colour for every pixel, many times over.
+    """
+    writer = Writer()
+    root, tree = writer.reserve(), writer.reserve()
+    program = "{ add " + "dup mul 0.5 add sin " * 500 + "dup dup }"
+    function = writer.stream(program, "/FunctionType 4 /Domain [0 1 0 1] /Range [0 1 0 1 0 1]")
+    entries = f"/ShadingType 1 /ColorSpace /DeviceRGB /Function {function} 0 R"
+    whole = writer.add(f"<< {entries} /Matrix [612 0 0 792 0 0] >>")
+    patch = writer.add(f"<< {entries} /Matrix [150 0 0 150 0 0] >>")
+    contents = {"f": "0 0 1 rg 0 0 300 300 re f", "m": "/M sh", "s": "/S sh " * 50}
+    numbers = [
+        writer.add(
+            f"<< /Type /Page /Parent {tree} 0 R /MediaBox [0 0 612 792] /Contents {writer.stream(contents[pace])} 0 R "
+            f"/Resources << /Shading << /S {whole} 0 R /M {patch} 0 R >> >> >>"
+        )
+        for pace in paces
+    ]
+    kids = " ".join(f"{number} 0 R" for number in numbers)
+    writer.put(tree, f"<< /Type /Pages /Count {len(numbers)} /Kids [{kids}] >>")
+    writer.put(root, f"<< /Type /Catalog /Pages {tree} 0 R >>")
+    return writer.finish(root)
+
+
+def double_deflated() -> bytes:
+    """A content stream deflated twice: a few kB that become a gigabyte of operators."""
+    packer = zlib.compressobj(9)
+    head = packer.compress(b"0 0 m ") + packer.flush(zlib.Z_FULL_FLUSH)
+    block = packer.compress(b"0 0 m " * 200_000) + packer.flush(zlib.Z_FULL_FLUSH)  # the same bytes each time
+    writer = Writer()
+    raw = zlib.compress(head + block * 900 + packer.flush(), 9)
+    content = writer.add(
+        f"<< /Filter [/FlateDecode /FlateDecode] /Length {len(raw)} >>\nstream\n".encode() + raw + b"\nendstream"
+    )
+    return _one_page(writer, content, "")
+
+
+def deep_page_tree(depth: int = 20_000) -> bytes:
+    """One page under ``depth`` page tree nodes."""
+    writer = Writer()
+    root, page = writer.reserve(), writer.reserve()
+    below, parent = page, 0
+    for _ in range(depth):
+        parent = writer.add(f"<< /Type /Pages /Count 1 /Kids [{below} 0 R] >>")
+        below = parent
+    writer.put(page, f"<< /Type /Page /Parent {page + 1} 0 R /MediaBox [0 0 612 792] >>")
+    writer.put(root, f"<< /Type /Catalog /Pages {parent} 0 R >>")
+    return writer.finish(root)
+
+
+def looping_page_tree() -> bytes:
+    """A page tree that is its own child, and says it has two thousand million pages."""
+    writer = Writer()
+    root, tree = writer.reserve(), writer.reserve()
+    writer.put(tree, f"<< /Type /Pages /Count 2000000000 /Kids [{tree} 0 R] /Parent {tree} 0 R >>")
+    writer.put(root, f"<< /Type /Catalog /Pages {tree} 0 R >>")
+    return writer.finish(root)
+
+
+def boasting_count() -> bytes:
+    """One real page; the page tree claims 60,000."""
+    return simple_pdf(1).replace(b"/Count 1 ", b"/Count 60000 ")
+
+
+def looping_xref() -> bytes:
+    """A cross-reference section whose predecessor is itself."""
+    whole = simple_pdf(2)
+    start = whole.rindex(b"xref\n0 ")
+    return whole.replace(b"trailer\n<< ", b"trailer\n<< /Prev %d " % start)
+
+
+def giant_image() -> bytes:
+    """A 60,000 x 60,000 pixel picture in 4 MB of zeros deflated to a few kB: 10 GB when unpacked."""
+    writer = Writer()
+    entries = "/Type /XObject /Subtype /Image /Width 60000 /Height 60000 /BitsPerComponent 8 /ColorSpace /DeviceRGB"
+    image = writer.stream(bytes(4_000_000), entries, compress=True)
+    return _one_page(writer, writer.stream("612 0 0 792 0 0 cm /I Do"), f"/XObject << /I {image} 0 R >>")
+
+
+def tiny_tiles() -> bytes:
+    """A page filled with a pattern whose tiles are a thousandth of a point apart."""
+    writer = Writer()
+    entries = "/Type /Pattern /PatternType 1 /PaintType 1 /TilingType 1 /BBox [0 0 1 1] /Resources << >>"
+    tile = writer.stream("0 0 1 1 re f", f"{entries} /XStep 0.001 /YStep 0.001")
+    content = writer.stream("/Pattern cs /P scn 0 0 612 792 re f")
+    return _one_page(writer, content, f"/Pattern << /P {tile} 0 R >>")
+
+
+def nested_arrays() -> bytes:
+    """A page whose contents are an array 200,000 deep."""
+    deep = "[" * 200_000 + "]" * 200_000
+    return sheets_pdf([Sheet(lines_content("Deep"), extra=f"/PieceInfo {deep}")])
+
+
+def nested_states() -> bytes:
+    """Ten million saved graphics states that are never restored."""
+    writer = Writer()
+    return _one_page(writer, writer.stream("q " * 10_000_000, compress=True), "")
+
+
+def endless_dashes() -> bytes:
+    """Very long lines with very short dashes."""
+    writer = Writer()
+    content = "[0.0001 0.0001] 0 d 0.1 w " + "".join(f"0 {y} m 60000000 {y} l S " for y in range(0, 792, 4))
+    return _one_page(writer, writer.stream(content), "")
+
+
+def self_drawing_form() -> bytes:
+    """A form that draws itself twice."""
+    writer = Writer()
+    form = writer.reserve()
+    body = "/X Do /X Do"
+    writer.put(
+        form,
+        f"<< /Type /XObject /Subtype /Form /BBox [0 0 612 792] /Resources << /XObject << /X {form} 0 R >> >> "
+        f"/Length {len(body)} >>\nstream\n{body}\nendstream",
+    )
+    return _one_page(writer, writer.stream(body), f"/XObject << /X {form} 0 R >>")
+
+
+def many_links() -> bytes:
+    """One page with 30,000 links."""
+    link = "<< /Type /Annot /Subtype /Link /Rect [0 0 612 792] /A << /S /URI /URI (https://example.com/) >> >>"
+    return sheets_pdf([Sheet(lines_content("Links"), annots=[link] * 30_000)])
+
+
+def endless_text() -> bytes:
+    """One page with three million characters on top of each other."""
+    writer = Writer()
+    font = writer.add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+    shown = "BT /F1 1 Tf 1 0 0 1 72 700 Tm " + f"({'x' * 3000}) Tj " * 1000 + "ET"
+    return _one_page(writer, writer.stream(shown, compress=True), f"/Font << /F1 {font} 0 R >>")
+
+
+HOSTILE: dict[str, Callable[[], bytes]] = {
+    maker.__name__: maker
+    for maker in (
+        memory_bomb,
+        slow_page,
+        double_deflated,
+        deep_page_tree,
+        looping_page_tree,
+        boasting_count,
+        looping_xref,
+        giant_image,
+        tiny_tiles,
+        nested_arrays,
+        nested_states,
+        endless_dashes,
+        self_drawing_form,
+        many_links,
+        endless_text,
+    )
+}
