@@ -1,1 +1,18 @@
 """Everything a browser opens: share pages, sign-in, and what they load."""
+
+from flask import Flask
+
+from docshare.server.services import viewing
+from docshare.server.shell import rt
+from docshare.server.web import assets, beacons, headers, public, sign_in
+
+
+def register(app: Flask) -> None:
+    """Add the pages and what they load to ``app``, whose runtime is attached."""
+    app.jinja_env.globals["asset"] = assets.url
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.after_request(headers.protect)
+    with app.app_context():
+        viewing.prepare(rt())
+    for module in (assets, beacons, sign_in, public):
+        app.register_blueprint(module.blueprint)

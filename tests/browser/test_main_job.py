@@ -4,28 +4,25 @@ import json
 import subprocess
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
-from tests.support.browsing import desk_settings, launch
+from tests.support.browsing import desk_settings
 from tests.support.pdfs import simple_pdf
 from tests.support.served import COMMAND, docshare, home, start
 
 
-def read_three_pages(link: str) -> None:
+def read_three_pages(browser: Browser, link: str) -> None:
     """Open the link as a person would, spend two seconds on each of three pages, and close it."""
-    with sync_playwright() as play:
-        browser = launch(play)
-        page = browser.new_context(**desk_settings()).new_page()
-        page.goto(link)
-        for _ in range(2):
-            page.wait_for_timeout(2000)
-            page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(2500)
-        page.close(run_before_unload=True)
-        browser.close()
+    page = browser.new_context(**desk_settings()).new_page()
+    page.goto(link)
+    for _ in range(2):
+        page.wait_for_timeout(2000)
+        page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(2500)
+    page.close(run_before_unload=True)
 
 
-def test_somebody_reads_and_the_terminal_says_so(tmp_path: Path) -> None:
+def test_somebody_reads_and_the_terminal_says_so(browser: Browser, tmp_path: Path) -> None:
     env = home(tmp_path)
     (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=3))
     process, url = start("--port", "0", env=env)
@@ -40,7 +37,7 @@ def test_somebody_reads_and_the_terminal_says_so(tmp_path: Path) -> None:
             stderr=subprocess.PIPE,
             text=True,
         )
-        read_three_pages(link)
+        read_three_pages(browser, link)
         out, errors = tail.communicate(timeout=200)
         listed = json.loads(docshare("files", "list", "--json", env=env).stdout)
     finally:

@@ -1,0 +1,54 @@
+"""The version of the share page that needs no script: a few page images at a time, with their words as text."""
+
+import json
+from dataclasses import dataclass
+
+from docshare.contract.problems import Problem
+from docshare.server.pdf.engine import Unrenderable
+from docshare.server.runtime import Runtime
+from docshare.server.services.links import Link
+
+CHUNK = 10
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The pages ``first`` to ``last`` of ``total`` that are shown together."""
+
+    first: int
+    last: int
+    total: int
+
+    @classmethod
+    def around(cls, page: int, total: int) -> "Chunk":
+        """The chunk that holds ``page`` (1-based) of a document of ``total`` pages."""
+        first = (page - 1) // CHUNK * CHUNK + 1
+        return cls(first, min(first + CHUNK - 1, total), total)
+
+    def __contains__(self, page: int) -> bool:
+        return self.first <= page <= self.last
+
+    @property
+    def previous(self) -> int | None:
+        """First page of the chunk before, None at the beginning."""
+        return self.first - CHUNK if self.first > 1 else None
+
+    @property
+    def next(self) -> int | None:
+        """First page of the chunk after, None at the end."""
+        return self.last + 1 if self.last < self.total else None
+
+
+def words(rt: Runtime, link: Link, chunk: Chunk) -> dict[int, str]:
+    """The text of each page of ``chunk``. The first page that cannot be read ends it: a bad file costs one wait."""
+    file = link.file
+    found = {}
+    blob = rt.blobs.path(file.blob)
+    for page in range(chunk.first, chunk.last + 1):
+        try:
+            path = rt.pages.text(file.uuid, file.content_version, blob, page)
+        except (Unrenderable, Problem):
+            break
+        boxes = json.loads(path.read_text(encoding="ascii"))["boxes"]
+        found[page] = "\n".join(box[4] for box in boxes)
+    return found

@@ -1,0 +1,63 @@
+/** Small helpers for making elements; text is always set as text, never as markup. */
+
+const SVG = "http://www.w3.org/2000/svg";
+const SPRITE = new URL("../icons.svg", import.meta.url).href;
+
+/**
+ * @param {string} tag
+ * @param {Record<string, string>} attributes
+ * @param {...(Node | string)} children
+ * @returns {any} an element of that kind
+ */
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+/** @param {string} name  of a symbol in icons.svg */
+export function icon(name) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  const use = document.createElementNS(SVG, "use");
+  use.setAttribute("href", `${SPRITE}#${name}`);
+  svg.append(use);
+  return svg;
+}
+
+/**
+ * Show another icon in a button made by the server.
+ *
+ * @param {Element} button
+ * @param {string} name
+ */
+export function setIcon(button, name) {
+  button.querySelector("use").setAttribute("href", `${SPRITE}#${name}`);
+}
+
+/**
+ * @param {string} id
+ * @returns {any} the element that the template made, of whatever kind
+ */
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/**
+ * The calls of one frame become one.
+ *
+ * @param {() => void} run
+ */
+export function oncePerFrame(run) {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      run();
+    });
+  };
+}

@@ -1,0 +1,16 @@
+/** What the server tells this page about the document, read from the JSON island of the HTML. */
+
+/**
+ * @typedef {object} Facts
+ * @property {string} base  address that page images and texts hang below, such as "/aB3dE5fG7hJ9"
+ * @property {number} version  content version
+ * @property {[number, number, number][]} sizes  runs of [pages, width, height] in points
+ * @property {number} start  page to open, from 1
+ * @property {string} token  signed view token
+ * @property {string} beaconUrl
+ */
+
+/** @returns {Facts} */
+export function readFacts() {
+  return JSON.parse(document.getElementById("facts").textContent);
+}

@@ -1,0 +1,310 @@
+/**
+ * The standard mode: pages one below the other, scrolled by the window itself, so that keys, touch and the browser's own
+ * scrolling work as everywhere. Only pages near the window exist as elements.
+ */
+
+import { oncePerFrame } from "../dom.js";
+import { PageView } from "../page.js";
+import { Column } from "./column.js";
+
+const MOUNT_ABOVE = 1; // window heights
+const MOUNT_BELOW = 2;
+const KEEP = 4;
+const MOST_MOUNTED = 80;
+const FLYING = 1.5; // window heights in one frame: nobody reads at that speed
+
+/** @typedef {{page: number, total: number, percent: number}} Position */
+
+/**
+ * @typedef {object} Hooks
+ * @property {(position: Position) => void} onMove  the reader is somewhere else, or the zoom is another
+ * @property {(view: PageView) => void} onText  the words of a page have come
+ * @property {(page: number) => void} onFollow  a link leads to a page
+ */
+
+export class Standard {
+  /**
+   * @param {HTMLElement} stage  the element that holds the pages
+   * @param {import("../source.js").Source} source
+   * @param {import("../zoom.js").Zoom} zoom
+   * @param {Hooks} hooks
+   */
+  constructor(stage, source, zoom, hooks) {
+    this.stage = stage;
+    this.source = source;
+    this.zoom = zoom;
+    this.hooks = hooks;
+    this.column = new Column(source.sizes);
+    /** @type {Map<number, PageView>} */
+    this.views = new Map();
+    this.page = source.facts.start;
+    this.lastY = window.scrollY;
+    this.adopt();
+    this.measure();
+    this.layOut();
+    this.update();
+    const soon = oncePerFrame(() => this.scrolled());
+    window.addEventListener("scroll", soon, { passive: true });
+    window.addEventListener("resize", oncePerFrame(() => this.resized()));
+  }
+
+  /** Take over the pages that the server made, at the places they have. */
+  adopt() {
+    /** @type {Map<number, HTMLElement>} */
+    this.made = new Map();
+    for (const element of this.stage.children) {
+      if (element instanceof HTMLElement && element.dataset.page) this.made.set(Number(element.dataset.page), element);
+    }
+    this.stage.setAttribute("role", "feed");
+  }
+
+  measure() {
+    const style = getComputedStyle(this.stage);
+    const read = (name) => parseFloat(style.getPropertyValue(name));
+    this.bar = read("--bar");
+    this.space = { above: this.bar + read("--above"), below: read("--below"), gap: read("--gap"), gutter: read("--gutter") };
+    this.clientWidth = document.documentElement.clientWidth;
+    this.room = {
+      width: this.clientWidth - 2 * this.space.gutter,
+      height: document.documentElement.clientHeight - this.bar - 2 * this.space.gap,
+    };
+  }
+
+  /** Place everything anew, after a change of zoom or window. */
+  layOut() {
+    this.column.lay((size) => this.zoom.scale(size, this.room), this.space, this.clientWidth);
+    this.column.centre(this.column.top(this.page));
+    this.stage.classList.add("is-live");
+    this.stage.style.width = `${this.column.width}px`;
+    this.stage.style.height = `${this.column.extent}px`;
+    for (const view of this.views.values()) this.put(view);
+  }
+
+  /** @param {PageView} view */
+  put(view) {
+    view.put(this.column.place(view.number));
+  }
+
+  scrolled() {
+    const moved = Math.abs(window.scrollY - this.lastY);
+    this.lastY = window.scrollY;
+    if (moved > FLYING * window.innerHeight) {
+      this.source.images.hold(120);
+      this.source.texts.hold(120);
+    }
+    const shift = this.column.recentre(window.scrollY, window.innerHeight);
+    if (shift !== 0) {
+      for (const view of this.views.values()) this.put(view);
+      this.jump(window.scrollX, window.scrollY + shift);
+    }
+    this.update();
+  }
+
+  resized() {
+    const before = this.clientWidth;
+    const room = this.room.height;
+    const hold = this.hold(this.clientWidth / 2, this.bar + 1);
+    this.measure();
+    if (before !== this.clientWidth || (room !== this.room.height && this.zoom.mode === "page")) {
+      this.layOut();
+      hold(this.clientWidth / 2, this.bar + 1);
+    }
+    this.update();
+  }
+
+  /**
+   * Change the zoom so that the point of the document at (x, y) of the window stays there.
+   *
+   * @param {() => void} change
+   * @param {number} [x]
+   * @param {number} [y]
+   */
+  zoomed(change, x = this.clientWidth / 2, y = (window.innerHeight + this.bar) / 2) {
+    const hold = this.hold(x, y);
+    change();
+    this.layOut();
+    hold(x, y);
+    this.update();
+  }
+
+  /**
+   * Remember the point of the document at (x, y) of the window; the result puts it back.
+   *
+   * @returns {(x: number, y: number) => void}
+   */
+  hold(x, y) {
+    const page = this.column.at(window.scrollY + y);
+    const was = this.column.place(page);
+    const fractionX = (window.scrollX + x - was.left) / was.width;
+    const fractionY = Math.min(1, (window.scrollY + y - was.top) / was.height);
+    // Above the first line of a page lies space that does not grow with it.
+    const over = Math.min(0, fractionY * was.height);
+    return (newX, newY) => {
+      const now = this.column.place(page);
+      this.jump(
+        now.left + fractionX * now.width - newX,
+        now.top + (over || fractionY * now.height) - newY,
+      );
+    };
+  }
+
+  /** Scroll without it counting as flying. */
+  jump(x, y) {
+    window.scrollTo({ left: x, top: y, behavior: "instant" });
+    this.lastY = window.scrollY;
+  }
+
+  /**
+   * Bring a page, or a place on it, into view. A place that can be seen already moves nothing.
+   *
+   * @param {number} page
+   * @param {{x: number, y: number, w: number, h: number}} [rect]  fractions of the page
+   */
+  goTo(page, rect) {
+    const place = this.lookUp(page);
+    if (rect) this.reveal(place, rect);
+    else this.jump(window.scrollX, place.top - this.space.above);
+    this.update();
+  }
+
+  /**
+   * Make sure that a page is within the stretch that is laid out.
+   *
+   * @param {number} page
+   * @returns {import("../page.js").Place}
+   */
+  lookUp(page) {
+    const number = Math.min(this.source.total, Math.max(1, page));
+    this.column.centre(this.column.top(number));
+    for (const view of this.views.values()) this.put(view);
+    return this.column.place(number);
+  }
+
+  /**
+   * @param {import("../page.js").Place} place  of the page
+   * @param {{x: number, y: number, w: number, h: number}} rect
+   */
+  reveal(place, rect) {
+    const height = window.innerHeight - this.bar;
+    const x = place.left + rect.x * place.width;
+    const y = place.top + (rect.y + rect.h / 2) * place.height - this.bar;
+    let { scrollX: left, scrollY: top } = window;
+    if (y < top + height * 0.15 || y > top + height * 0.8) top = y - height * 0.4;
+    if (x < left || x + Math.min(rect.w * place.width, this.clientWidth) > left + this.clientWidth) {
+      left = x - this.clientWidth * 0.2;
+    }
+    this.jump(left, top);
+  }
+
+  /** @returns {import("../place.js").Place} where the reader is */
+  place() {
+    const page = this.column.at(window.scrollY + this.bar);
+    const { top, height } = this.column.place(page);
+    return { page, down: (window.scrollY + this.bar - top) / height };
+  }
+
+  /** @param {import("../place.js").Place} place */
+  goToPlace({ page, down }) {
+    const { top, height } = this.lookUp(page);
+    this.jump(window.scrollX, top + down * height - this.bar);
+    this.update();
+  }
+
+  goToEnd() {
+    this.goTo(this.source.total);
+    this.jump(window.scrollX, this.column.extent);
+    this.update();
+  }
+
+  /** Build what is near the window, forget what is far, and tell where the reader is. */
+  update() {
+    const top = window.scrollY;
+    const height = window.innerHeight;
+    const first = this.column.at(top - MOUNT_ABOVE * height);
+    const last = Math.min(this.column.at(top + (1 + MOUNT_BELOW) * height), first + MOST_MOUNTED);
+    this.page = this.whereabouts(top, height);
+    this.source.focus = this.page;
+    for (let page = first; page <= last; page += 1) if (!this.views.has(page)) this.mount(page);
+    for (const [page, view] of this.views) {
+      if ((page < first || page > last) && !this.needed(view, top, height)) this.unmount(view);
+    }
+    this.clearMade();
+    const percent = this.zoom.percentOf(this.source.sizes.of(this.page), this.room);
+    this.hooks.onMove({ page: this.page, total: this.source.total, percent });
+  }
+
+  /**
+   * The page that the reader is on. Short last pages never fill the window, so its end counts as the last page.
+   *
+   * @param {number} top
+   * @param {number} height  of the window
+   */
+  whereabouts(top, height) {
+    const atEnd = top > 0 && top + height >= this.column.extent - 2 && this.column.endsHere;
+    return atEnd ? this.source.total : this.column.foremost(top + this.bar, top + height);
+  }
+
+  /**
+   * A page out of the window stays while it is close, has the focus, or is part of a selection.
+   *
+   * @param {PageView} view
+   */
+  needed(view, top, height) {
+    const place = this.column.place(view.number);
+    if (place.top < top + KEEP * height && place.top + place.height > top - (KEEP - 1) * height) {
+      return this.views.size <= MOST_MOUNTED;
+    }
+    if (view.element.contains(document.activeElement)) return true;
+    const selection = document.getSelection();
+    return (
+      selection.rangeCount > 0 &&
+      !selection.isCollapsed &&
+      this.views.size <= MOST_MOUNTED &&
+      selection.getRangeAt(0).intersectsNode(view.element)
+    );
+  }
+
+  /** @param {number} page */
+  mount(page) {
+    const made = this.made.get(page) ?? null;
+    this.made.delete(page);
+    const view = new PageView(page, this.source, this.hooks, made);
+    this.views.set(page, view);
+    this.put(view);
+    if (made) return;
+    // In page order, for those who read by order: screen readers, selections, the tab key.
+    const after = [...this.views.keys()].filter((number) => number > page).sort((a, b) => a - b)[0];
+    this.stage.insertBefore(view.element, after === undefined ? null : this.views.get(after).element);
+  }
+
+  /** @param {PageView} view */
+  unmount(view) {
+    this.views.delete(view.number);
+    view.drop();
+  }
+
+  /** The server's placeholders that are not wanted now are made again when they are. */
+  clearMade() {
+    for (const element of this.made.values()) element.remove();
+    this.made.clear();
+  }
+
+  /**
+   * How much of each page in the window can be seen: of the page, or of the window if the page is larger.
+   *
+   * @returns {Map<number, number>} page to a number above 0 and up to 1
+   */
+  visible() {
+    const top = window.scrollY + this.bar;
+    const bottom = window.scrollY + window.innerHeight;
+    /** @type {Map<number, number>} */
+    const shares = new Map();
+    for (let page = this.column.at(top); page <= this.source.total; page += 1) {
+      const place = this.column.place(page);
+      if (place.top >= bottom) break;
+      const seen = Math.min(bottom, place.top + place.height) - Math.max(top, place.top);
+      if (seen > 0) shares.set(page, Math.min(1, seen / Math.min(place.height, bottom - top)));
+    }
+    return shares;
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * Measures reading and reports it. What counts, and why, is written down in docshare/server/rules/reading.py; the
+ * server believes nothing said here beyond its own clock. Nothing is kept on the reader's device.
+ */
+
+import { Outbox } from "./outbox.js";
+
+const TICK_MS = 250;
+const LONGEST_TICK_MS = 2_000; // a longer gap is a sleeping computer, not reading
+const BEACON_MS = 10_000;
+const ACTIVE_MS = 60_000;
+const COUNTS_AFTER_MS = 5_000;
+const TURN_MS = 500; // a page passed faster was not turned to
+const BETWEEN_TURNS_MS = 1_000;
+const PAGES_PER_BEACON = 40;
+const ALIKE = 0.05; // visible fractions this close are the same
+
+const INPUTS = ["pointerdown", "pointermove", "keydown", "touchstart", "wheel", "click"];
+
+/**
+ * @typedef {object} Options
+ * @property {string} token  the signed word of this load of the page
+ * @property {string} beaconUrl
+ * @property {number} pages  how many there are
+ * @property {() => Map<number, number>} currentPages  page number to the fraction of it that is visible now
+ */
+
+/**
+ * Begin to measure, once the page is really shown.
+ *
+ * @param {Options} options
+ */
+export function startReading(options) {
+  const begin = () => new Meter(options).start();
+  if (document.prerendering) document.addEventListener("prerenderingchange", begin, { once: true });
+  else begin();
+}
+
+/**
+ * The pages a moment's time goes to: the most visible one, or several as on a spread.
+ *
+ * @param {Map<number, number>} fractions
+ * @returns {number[]}  ascending
+ */
+export function mostVisible(fractions) {
+  const most = Math.max(...fractions.values());
+  if (!(most > 0)) return [];
+  return [...fractions.keys()].filter((page) => most - fractions.get(page) < ALIKE).sort((a, b) => a - b);
+}
+
+class Meter {
+  /** @param {Options} options */
+  constructor({ token, beaconUrl, pages, currentPages }) {
+    this.token = token;
+    this.shownPages = () => mostVisible(currentPages()).filter((page) => page >= 1 && page <= pages);
+    this.outbox = new Outbox(
+      beaconUrl,
+      (beacon, fresh) => this.beginNext(fresh && beacon.input),
+      () => this.stop(),
+    );
+    this.visible = document.visibilityState === "visible";
+    this.pointer = null;
+    this.part = -1;
+    this.seq = 1;
+  }
+
+  start() {
+    this.tickedAt = performance.now();
+    this.beginSession(this.tickedAt);
+    this.listening = new AbortController();
+    const { signal } = this.listening;
+    for (const type of INPUTS) {
+      window.addEventListener(type, (event) => this.onInput(event), { capture: true, passive: true, signal });
+    }
+    const onVisibility = () => (document.visibilityState === "visible" ? this.show() : this.hide());
+    document.addEventListener("visibilitychange", onVisibility, { signal });
+    window.addEventListener("pagehide", () => this.hide(), { signal });
+    this.timer = setInterval(() => this.tick(), TICK_MS);
+  }
+
+  stop() {
+    this.listening.abort();
+    clearInterval(this.timer);
+    this.outbox.clear();
+  }
+
+  /** Opening the page and coming back to it are activity: somebody just did that. They are no input. */
+  beginSession(now, actedAt = now) {
+    if (this.seq > 0) this.part += 1; // a session that said nothing never was
+    this.seq = 0;
+    this.outbox.clear();
+    this.beganAt = this.sentAt = now;
+    this.actedAt = actedAt;
+    this.reading = false;
+    this.inputReported = false;
+    this.lead = this.turnedTo = [];
+    this.visibleMs = this.turns = this.backTurns = 0;
+    this.input = false;
+    /** @type {Map<number, {ms: number, views: number, back: number}>} */
+    this.claims = new Map();
+  }
+
+  /** The server alone ends a session; an input that found it over belongs to the next one. */
+  beginNext(input) {
+    const now = performance.now();
+    this.beginSession(now, this.actedAt);
+    this.input = input;
+    if (input) this.outbox.post(this.beacon(now));
+  }
+
+  tick() {
+    const now = performance.now();
+    const lapsed = this.book(now);
+    this.notePage(now);
+    const since = now - this.sentAt;
+    const due =
+      lapsed ||
+      (this.reading && since >= BEACON_MS) ||
+      (this.turns > 0 && since >= BETWEEN_TURNS_MS) ||
+      (this.reading && this.seq === 0 && this.visibleMs >= COUNTS_AFTER_MS) ||
+      this.claims.size >= PAGES_PER_BEACON;
+    if (due && !this.outbox.full) this.outbox.post(this.beacon(now));
+    else this.outbox.retry();
+  }
+
+  /** Book the time since the last tick; returns whether the reader fell inactive in it. */
+  book(now) {
+    const passed = Math.min(now - this.tickedAt, LONGEST_TICK_MS);
+    const active = this.visible ? Math.min(passed, this.actedAt + ACTIVE_MS - this.tickedAt) : 0;
+    const wasReading = this.reading;
+    this.tickedAt = now;
+    this.reading = active > 0;
+    if (this.visible) this.visibleMs += passed;
+    if (this.reading) {
+      const pages = this.shownPages();
+      for (const page of pages) this.claim(page).ms += active / pages.length;
+    }
+    return wasReading && !this.reading;
+  }
+
+  /** What leads for half a second was turned to: a page, or the pages of a spread. */
+  notePage(now) {
+    if (!this.visible) return;
+    const lead = this.shownPages();
+    if (String(lead) !== String(this.lead)) {
+      this.lead = lead;
+      this.leadSince = now;
+    }
+    if (lead.length === 0 || String(lead) === String(this.turnedTo) || now - this.leadSince < TURN_MS) return;
+    this.turnTo(lead);
+  }
+
+  turnTo(lead) {
+    const [from] = this.turnedTo;
+    const back = lead[0] < from;
+    for (const page of lead.filter((page) => !this.turnedTo.includes(page))) {
+      const claim = this.claim(page);
+      claim.views += 1;
+      if (back) claim.back += 1;
+    }
+    if (from !== undefined && from !== lead[0]) {
+      this.turns += 1;
+      if (back) this.backTurns += 1;
+    }
+    this.turnedTo = lead;
+  }
+
+  claim(page) {
+    if (!this.claims.has(page)) this.claims.set(page, { ms: 0, views: 0, back: 0 });
+    return this.claims.get(page);
+  }
+
+  /** What to report now; its claims start again from nothing. */
+  beacon(now) {
+    const pages = [...this.claims].slice(0, PAGES_PER_BEACON);
+    for (const [page] of pages) this.claims.delete(page);
+    const beacon = {
+      token: this.token,
+      part: this.part,
+      seq: this.seq,
+      ageMs: Math.round(now - this.beganAt),
+      visible: this.visible,
+      visibleMs: Math.ceil(this.visibleMs),
+      input: this.input,
+      turns: this.turns,
+      backTurns: this.backTurns,
+      pages: pages.map(([page, { ms, views, back }]) => ({ page, ms: Math.floor(ms), views, back })),
+    };
+    this.seq += 1;
+    this.sentAt = now;
+    this.inputReported ||= this.input;
+    this.visibleMs = this.turns = this.backTurns = 0;
+    this.input = false;
+    return beacon;
+  }
+
+  onInput(event) {
+    if (!event.isTrusted || !this.visible || !this.moved(event)) return;
+    const now = performance.now();
+    this.book(now);
+    const news = !this.inputReported || now - this.actedAt >= ACTIVE_MS;
+    this.actedAt = now;
+    this.input = true;
+    if (news && !this.outbox.full) this.outbox.post(this.beacon(now));
+  }
+
+  /** Browsers report a resting pointer anew when the page scrolls under it; only a pointer elsewhere has moved. */
+  moved(event) {
+    if (event.type !== "pointermove") return true;
+    const before = this.pointer;
+    this.pointer = [event.screenX, event.screenY];
+    return before !== null && (before[0] !== event.screenX || before[1] !== event.screenY);
+  }
+
+  hide() {
+    if (!this.visible) return;
+    const now = performance.now();
+    this.book(now);
+    const somebody = this.reading || this.seq > 0;
+    this.visible = this.reading = false;
+    if (somebody) this.outbox.leave(this.beacon(now));
+  }
+
+  show() {
+    if (this.visible) return;
+    const now = performance.now();
+    this.visible = true;
+    this.tickedAt = now;
+    if (this.seq === 0) this.beginSession(now);
+    else this.outbox.post(this.beacon(now));
+    this.actedAt = now;
+  }
+}

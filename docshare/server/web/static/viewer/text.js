@@ -1,0 +1,90 @@
+/** The text layer: real, selectable text laid over the page image, each run stretched to the place it has there. */
+
+import { make } from "./dom.js";
+
+const FAMILY = '"Liberation Sans", Arial, Helvetica, sans-serif'; // as .page-text in pages.css
+const pen = document.createElement("canvas").getContext("2d");
+pen.font = `100px ${FAMILY}`;
+
+/**
+ * @param {import("./pagetext.js").PageText} text
+ * @param {import("./sizes.js").Size} size  of the page, in points
+ * @returns {{layer: HTMLElement, runs: Text[]}} `runs[i]` is the text node of box i
+ */
+export function makeTextLayer(text, size) {
+  const layer = make("div", { class: "page-text" });
+  const runs = [];
+  for (const box of text.boxes) {
+    if (box.lead === "\n") layer.append(make("br", { role: "presentation" }));
+    const run = document.createTextNode(box.text);
+    const span = make("span", {}, run);
+    // Some readers copy by element: a space that parts two words belongs to an element too.
+    if (box.lead === " ") span.prepend(document.createTextNode(" "));
+    fit(span, box, size);
+    layer.append(span);
+    runs.push(run);
+  }
+  layer.append(make("div", { class: "text-rest" }));
+  layer.addEventListener("pointerdown", () => layer.classList.add("is-selecting"));
+  return { layer, runs };
+}
+
+/**
+ * Put a span where its box is. Lengths are percentages and multiples of --unit, so zooming leaves them alone.
+ *
+ * @param {HTMLElement} span
+ * @param {import("./pagetext.js").Box} box
+ * @param {import("./sizes.js").Size} size
+ */
+function fit(span, box, size) {
+  const upright = box.angle % 180 === 0;
+  const length = upright ? box.w * size.w : box.h * size.h;
+  const height = upright ? box.h * size.h : box.w * size.w;
+  const natural = (pen.measureText(box.text).width * height) / 100;
+  const stretch = natural > 0 ? length / natural : 1;
+  const lead = box.lead === " " ? (pen.measureText(" ").width * height * stretch) / 100 : 0;
+  const right = box.angle === 90 || box.angle === 180;
+  const lower = box.angle === 180 || box.angle === 270;
+  const turn = box.angle ? `rotate(${box.angle}deg) ` : "";
+  const style = span.style;
+  style.left = `${(box.x + (right ? box.w : 0)) * 100}%`;
+  style.top = `${(box.y + (lower ? box.h : 0)) * 100}%`;
+  style.fontSize = `calc(var(--unit) * ${height.toFixed(3)}px)`;
+  style.transform = `${turn}translateX(calc(var(--unit) * ${(-lead).toFixed(3)}px)) scaleX(${stretch.toFixed(4)})`;
+}
+
+/**
+ * Keep a selection by pointer steady between the lines. Runs are placed freely, so to the browser the paper between them
+ * is the start or the end of the whole page. While the pointer selects, an empty element covers that paper (.text-rest)
+ * and stands, in the order of the text, right where the selection ends.
+ */
+export function watchSelection() {
+  /** @type {Range | null} */
+  let before = null;
+  const stop = () => {
+    before = null;
+    for (const layer of document.querySelectorAll(".is-selecting")) layer.classList.remove("is-selecting");
+  };
+  document.addEventListener("pointerup", stop);
+  document.addEventListener("pointercancel", stop);
+  document.addEventListener("selectionchange", () => {
+    const selection = document.getSelection();
+    if (!document.querySelector(".is-selecting") || selection.rangeCount === 0) return;
+    const range = selection.getRangeAt(0);
+    const backward = before !== null && range.compareBoundaryPoints(Range.START_TO_START, before) !== 0;
+    moveRest(backward ? range.startContainer : range.endContainer, backward);
+    before = range.cloneRange();
+  });
+}
+
+/**
+ * @param {Node} node  where the selection's moving end is
+ * @param {boolean} backward  whether that is its start
+ */
+function moveRest(node, backward) {
+  const run = (node instanceof Element ? node : node.parentElement)?.closest(".page-text > span");
+  if (!run) return;
+  const layer = run.parentElement;
+  layer.classList.add("is-selecting");
+  layer.insertBefore(layer.querySelector(".text-rest"), backward ? run : run.nextSibling);
+}

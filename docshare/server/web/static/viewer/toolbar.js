@@ -1,0 +1,103 @@
+/** The toolbar: page field, zoom, full screen, help, and the line that shows how far the reader has come. */
+
+import { byId, make, setIcon } from "./dom.js";
+
+/**
+ * @typedef {object} Actions
+ * @property {(page: number) => void} goTo
+ * @property {(direction: 1 | -1) => void} zoomStep
+ * @property {(choice: string) => void} zoomChoose  "auto", "width", "page" or a percentage
+ * @property {() => void} openFind
+ */
+
+export class Toolbar {
+  /**
+   * @param {Actions} actions
+   * @param {number} total  pages
+   */
+  constructor(actions, total) {
+    this.actions = actions;
+    this.total = total;
+    this.field = byId("page-number");
+    this.level = byId("zoom-level");
+    this.page = 1;
+    this.listen();
+    this.listenToFullscreen();
+  }
+
+  listen() {
+    byId("page-previous").addEventListener("click", () => this.actions.goTo(this.page - 1));
+    byId("page-next").addEventListener("click", () => this.actions.goTo(this.page + 1));
+    byId("zoom-out").addEventListener("click", () => this.actions.zoomStep(-1));
+    byId("zoom-in").addEventListener("click", () => this.actions.zoomStep(1));
+    byId("find-open").addEventListener("click", () => this.actions.openFind());
+    byId("help-open").addEventListener("click", () => this.help());
+    byId("help-close").addEventListener("click", () => byId("help").close());
+    this.level.addEventListener("change", () => this.actions.zoomChoose(this.level.value));
+    this.field.addEventListener("focus", () => this.field.select());
+    this.field.addEventListener("change", () => this.entered());
+    this.field.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.field.value = String(this.page);
+      if (event.key === "Enter" || event.key === "Escape") this.field.blur();
+    });
+  }
+
+  listenToFullscreen() {
+    const button = byId("fullscreen");
+    button.hidden = !document.fullscreenEnabled;
+    button.addEventListener("click", () => {
+      if (document.fullscreenElement) document.exitFullscreen();
+      else document.documentElement.requestFullscreen();
+    });
+    document.addEventListener("fullscreenchange", () => {
+      const full = document.fullscreenElement !== null;
+      setIcon(button, full ? "shrink" : "grow");
+      button.setAttribute("aria-label", full ? "Leave full screen" : "Full screen");
+      button.title = button.getAttribute("aria-label");
+    });
+  }
+
+  help() {
+    byId("help").showModal();
+  }
+
+  focusPage() {
+    this.field.focus();
+  }
+
+  entered() {
+    const page = Number(this.field.value);
+    if (Number.isInteger(page) && page >= 1) this.actions.goTo(page);
+    this.field.value = String(this.page);
+  }
+
+  /**
+   * @param {import("./modes/standard.js").Position} position
+   * @param {import("./zoom.js").Mode} mode
+   */
+  show({ page, percent }, mode) {
+    this.page = page;
+    if (document.activeElement !== this.field) this.field.value = String(page);
+    byId("page-previous").disabled = page <= 1;
+    byId("page-next").disabled = page >= this.total;
+    byId("progress").style.transform = `scaleX(${this.total > 1 ? (page - 1) / (this.total - 1) : 1})`;
+    this.showZoom(Math.round(percent), mode);
+  }
+
+  /**
+   * The list shows what was chosen; a percentage that is not in it gets an entry of its own.
+   *
+   * @param {number} percent
+   * @param {import("./zoom.js").Mode} mode
+   */
+  showZoom(percent, mode) {
+    const wanted = mode === "percent" ? String(percent) : mode;
+    const own = this.level.querySelector("[data-own]");
+    if (own && own.value !== wanted) own.remove();
+    if (![...this.level.options].some((option) => option.value === wanted)) {
+      const option = make("option", { value: wanted, "data-own": "" }, `${percent}%`);
+      this.level.append(option);
+    }
+    this.level.value = wanted;
+  }
+}

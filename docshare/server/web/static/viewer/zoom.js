@@ -1,0 +1,85 @@
+/** How large pages are drawn: fitted to the window in one of three ways, or at a fixed percentage. */
+
+/** @typedef {"auto" | "width" | "page" | "percent"} Mode */
+/** @typedef {{width: number, height: number}} Room  CSS pixels that one page may use */
+
+// The widest a page gets in mode "auto"; pages.css says the same, so that nothing moves when scripts take over.
+const COLUMN = 960;
+const COLUMN_WIDE = 1200;
+const PIXELS_PER_POINT = 96 / 72;
+const LONGEST_SIDE = 16000; // much beyond this, browsers stop drawing
+export const LOWEST = 50;
+export const HIGHEST = 400;
+export const STEPS = [50, 67, 75, 90, 100, 110, 125, 150, 175, 200, 250, 300, 350, 400];
+
+export class Zoom {
+  constructor() {
+    /** @type {Mode} */
+    this.mode = "auto";
+    this.percent = 100;
+  }
+
+  /**
+   * CSS pixels for one point of a page.
+   *
+   * @param {import("./sizes.js").Size} size
+   * @param {Room} room
+   */
+  scale(size, room) {
+    return Math.min(this.wanted(size, room), LONGEST_SIDE / size.h, LONGEST_SIDE / size.w);
+  }
+
+  /**
+   * @param {import("./sizes.js").Size} size
+   * @param {Room} room
+   */
+  wanted(size, room) {
+    switch (this.mode) {
+      case "percent":
+        return (this.percent / 100) * PIXELS_PER_POINT;
+      case "page":
+        return Math.min(room.width / size.w, room.height / size.h);
+      case "width":
+        return room.width / size.w;
+      default:
+        return Math.min(room.width, size.w > size.h ? COLUMN_WIDE : COLUMN) / size.w;
+    }
+  }
+
+  /**
+   * What a page is drawn at, in percent.
+   *
+   * @param {import("./sizes.js").Size} size
+   * @param {Room} room
+   */
+  percentOf(size, room) {
+    return (this.scale(size, room) / PIXELS_PER_POINT) * 100;
+  }
+
+  /** @param {string} mode  any but "percent" */
+  fit(mode) {
+    this.mode = /** @type {Mode} */ (mode);
+  }
+
+  /**
+   * A fixed size. On a phone the fitted page is smaller than the lowest step; then that is the floor.
+   *
+   * @param {number} percent
+   * @param {number} [floor]
+   */
+  fix(percent, floor = LOWEST) {
+    this.mode = "percent";
+    this.percent = Math.min(HIGHEST, Math.max(Math.min(LOWEST, floor), percent));
+  }
+
+  /**
+   * The next step up or down from where we are.
+   *
+   * @param {number} percent  now
+   * @param {1 | -1} direction
+   */
+  static step(percent, direction) {
+    const beyond = direction > 0 ? STEPS.find((step) => step > percent + 0.5) : STEPS.findLast((step) => step < percent - 0.5);
+    return beyond ?? (direction > 0 ? HIGHEST : LOWEST);
+  }
+}

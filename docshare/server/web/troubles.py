@@ -1,0 +1,26 @@
+"""Refusals as pages, for the addresses that people navigate to."""
+
+from datetime import UTC, datetime
+
+from flask import Response, make_response, render_template
+
+from docshare.contract.problems import Problem
+
+
+def page(problem: Problem) -> Response:
+    """A page that says ``problem``. Its ``extra`` may hold ``reason`` (``expired``, ``burned``) and ``ended`` (ms)."""
+    ended = problem.extra.get("ended")
+    body = render_template(
+        "trouble.html",
+        reason=problem.extra.get("reason", problem.code),
+        problem=problem,
+        ended=None if ended is None else _moment(ended),
+    )
+    response = make_response(body, problem.status)
+    response.headers.update(problem.headers)
+    return response
+
+
+def _moment(millis: int) -> dict[str, str]:
+    moment = datetime.fromtimestamp(millis / 1000, UTC)
+    return {"machine": moment.isoformat(), "human": f"{moment.day} {moment:%B %Y} at {moment:%H:%M} UTC"}

@@ -1,0 +1,60 @@
+"""Fixtures for tests that open share links in a real browser, on a real server in a process of its own."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import requests
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
+
+from tests.support.browsing import Visitor, desk_settings, launch
+from tests.support.served import Served, served
+
+Share = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = launch(playwright)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder: Path = tmp_path_factory.mktemp("server")
+    with served(folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def share(server: Served) -> Share:
+    """A function that uploads ``content`` under ``name`` and returns the share URL."""
+
+    def upload(content: bytes, name: str = "report.pdf") -> str:
+        answer = requests.post(
+            f"{server.url}/api/v1/files", headers=server.headers, files={"file": (name, content)}, timeout=30
+        )
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["shareUrl"])
+
+    return upload
+
+
+@pytest.fixture(scope="session")
+def desk_context(browser: Browser) -> Iterator[BrowserContext]:
+    """One browser profile for all readers at a desk: its cache holds the scripts, which saves half the time."""
+    context = browser.new_context(**desk_settings())
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def desk(desk_context: BrowserContext) -> Iterator[Visitor]:
+    """A reader at a desk, who must have met nothing odd by the end of the test."""
+    person = Visitor(desk_context, desk_context.new_page())
+    person.watch()
+    yield person
+    person.page.close()
+    assert person.complaints == []

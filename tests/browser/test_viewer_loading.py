@@ -1,0 +1,184 @@
+"""Loading: a few images at a time, only near the reader, also in long documents, and what happens when one fails."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, Route
+
+from tests.browser.conftest import Share
+from tests.support.browsing import Gate, Visitor, at_page, visitor
+from tests.support.pdfs import A4, Sheet, lines_content, sheets_pdf, simple_pdf
+
+
+@pytest.fixture(scope="module")
+def report(share: Share) -> str:
+    return share(simple_pdf(pages=30, size=A4), "Thirty pages.pdf")
+
+
+@pytest.fixture(scope="module")
+def long(share: Share) -> str:
+    return share(simple_pdf(pages=2000), "Two thousand pages.pdf")
+
+
+def elements(page: Page) -> int:
+    return page.locator(".page").count()
+
+
+def test_four_images_load_at_once(browser: Browser, share: Share) -> None:
+    cards = share(simple_pdf(pages=30, size=(400, 100)), "Cards.pdf")
+    with visitor(browser) as person:
+        gate = Gate(person.page, "**/*.jpg*")
+        person.page.goto(cards, wait_until="commit")
+        person.page.locator(".pages.is-live .page").nth(8).wait_for()
+        person.page.wait_for_timeout(300)
+        assert len(gate.held) == 4
+        gate.open()
+        person.page.locator(".page[data-page='6'].is-ready").wait_for()
+
+
+def test_a_page_far_away_gives_its_image_back(desk: Visitor, report: str) -> None:
+    page = desk.open(report)
+    page.locator(".page[data-page='2'].is-ready").wait_for()
+    page.keyboard.press("End")
+    page.locator(".page[data-page='30'].is-ready").wait_for()
+    assert page.locator(".page[data-page='1']").count() == 0
+    page.keyboard.press("Home")
+    page.locator(".page[data-page='1'].is-ready").wait_for()
+
+
+def test_two_thousand_pages_are_never_all_there(desk: Visitor, long: str) -> None:
+    page = desk.open(long)
+    for number in (1500, 3, 1999):
+        page.locator("#page-number").fill(str(number))
+        page.keyboard.press("Enter")
+        at_page(page, number)
+        words = page.locator(f".page[data-page='{number}'] .page-text")
+        words.wait_for(state="attached")
+        assert words.inner_text().strip() == f"Page {number} of 2000"
+        assert elements(page) < 20
+
+
+def test_reloading_returns_to_the_place_in_a_long_document(desk: Visitor, long: str) -> None:
+    page = desk.open(f"{long}#page=900")
+    at_page(page, 900)
+    page.mouse.wheel(0, 300)
+    page.wait_for_function("() => history.state?.place?.page === 900 && history.state.place.down > 0.2")
+    top = "() => document.querySelector('.page[data-page=\"900\"]').getBoundingClientRect().top"
+    before = page.evaluate(top)
+    page.reload()
+    at_page(page, 900)
+    assert page.evaluate(top) == pytest.approx(before, abs=1)
+
+
+def test_flying_past_pages_does_not_load_them(desk: Visitor, long: str) -> None:
+    page = desk.open(long)
+    page.locator(".page[data-page='2'].is-ready").wait_for()
+    before = len(desk.requests)
+    page.evaluate(
+        """async () => {
+          for (let step = 1; step <= 40; step += 1) {
+            scrollTo(0, step * 40000);
+            await new Promise((resolve) => requestAnimationFrame(resolve));
+          }
+        }"""
+    )
+    landed = int(page.locator("#page-number").input_value())
+    page.locator(f".page[data-page='{landed}'].is-ready").wait_for()
+    assert len([url for url in desk.requests[before:] if ".jpg" in url]) < 12
+
+
+def test_find_reaches_the_end_of_a_long_document(desk: Visitor, long: str) -> None:
+    page = desk.open(f"{long}#page=1950")
+    at_page(page, 1950)
+    page.keyboard.press("f")
+    page.locator("#find-words").fill("page 1991 of")
+    at_page(page, 1991)
+    page.locator(".page[data-page='1991'] .page-hits i.is-current").wait_for()
+
+
+def test_pages_of_unlike_sizes_have_their_own_proportions(desk: Visitor, share: Share) -> None:
+    sizes = [(595.0, 842.0), (842.0, 595.0), (300.0, 300.0)]
+    mixed = share(sheets_pdf([Sheet(lines_content("x", top=100), size) for size in sizes]), "Mixed.pdf")
+    page = desk.open(mixed)
+    for number, (wide, tall) in enumerate(sizes, 1):
+        box = page.locator(f".page[data-page='{number}']").bounding_box()
+        assert box is not None
+        assert box["height"] / box["width"] == pytest.approx(tall / wide, rel=0.01)
+
+
+def test_a_page_that_cannot_be_drawn_says_so(browser: Browser, report: str) -> None:
+    with visitor(browser) as person:
+        refusal = {"status": 422, "content_type": "text/plain", "body": "This page cannot be shown."}
+        person.page.route("**/pages/2-*", lambda route: route.fulfill(**refusal))
+        page = person.open(report)
+        page.locator(".page[data-page='2']").get_by_text("This page cannot be shown.").wait_for()
+        assert page.locator(".page[data-page='2'] button").count() == 0
+
+
+def test_a_busy_server_is_asked_again(browser: Browser, report: str) -> None:
+    answers: Iterator[int] = iter([503, 503])
+
+    def busy(route: Route) -> None:
+        status = next(answers, None)
+        if status is None:
+            route.continue_()
+        else:
+            route.fulfill(status=status, body="busy")
+
+    with visitor(browser) as person:
+        person.page.route("**/pages/2-*", busy)
+        page = person.open(report)
+        page.locator(".page[data-page='2'].is-ready img").wait_for()
+        assert next(answers, None) is None
+
+
+def test_a_reader_without_a_network_can_try_again(browser: Browser, report: str) -> None:
+    with visitor(browser) as person:
+        person.page.route("**/pages/2-*", lambda route: route.abort())
+        page = person.open(report)
+        again = page.locator(".page[data-page='2']").get_by_role("button", name="Try again")
+        again.wait_for()
+        person.page.unroute("**/pages/2-*")
+        again.click()
+        page.locator(".page[data-page='2'] img.is-shown").wait_for()
+
+
+def test_a_replaced_document_offers_to_reload(browser: Browser, report: str) -> None:
+    with visitor(browser) as person:
+        person.page.route("**/text/*", lambda route: route.fulfill(status=404, body="gone"))
+        page = person.open(report)
+        page.get_by_text("This document has changed.").wait_for()
+        with page.expect_navigation():
+            page.get_by_role("button", name="Reload").click()
+
+
+def test_a_column_longer_than_browsers_can_scroll_moves_along(desk: Visitor, report: str) -> None:
+    page = desk.open(report)
+    module = page.locator("link[rel=modulepreload][href$='/column.js']").get_attribute("href")
+    sizes = page.locator("link[rel=modulepreload][href$='/sizes.js']").get_attribute("href")
+    told = page.evaluate(
+        """async ([column, sizes]) => {
+          const { Column } = await import(column);
+          const { Sizes } = await import(sizes);
+          const it = new Column(new Sizes([[30000, 100, 100], [20000, 100, 50]]), 100000);
+          it.lay(() => 10, { above: 80, below: 60, gap: 20, gutter: 10 }, 800);
+          const whole = it.whole;
+          it.centre(it.top(40000));
+          const there = it.place(40000);
+          const shift = it.recentre(it.extent - 900, 800);
+          const after = it.place(40000);
+          it.centre(it.top(50000));
+          return {
+            whole, extent: it.extent, there: there.top, shift, moved: after.top - there.top,
+            found: it.at(it.place(49990).top + 1), last: it.place(50000), end: it.endsHere,
+          };
+        }""",
+        [module, sizes],
+    )
+    assert told["whole"] == 80 + 30000 * 1020 + 20000 * 520 - 20 + 60
+    assert told["extent"] == 100000
+    assert 0 <= told["there"] < 100000
+    assert told["shift"] == told["moved"] != 0
+    assert told["found"] == 49990
+    assert told["last"]["top"] + told["last"]["height"] + 60 == 100000
+    assert told["end"] is True

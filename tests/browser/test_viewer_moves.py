@@ -1,0 +1,177 @@
+"""Moving about: keys, page field, zoom, fingers."""
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.conftest import Share
+from tests.support.browsing import PHONE, Visitor, at_page, current_page, visitor
+from tests.support.pdfs import A4, simple_pdf
+
+
+@pytest.fixture(scope="module")
+def report(share: Share) -> str:
+    return share(simple_pdf(pages=12, size=A4), "Annual report.pdf")
+
+
+def width(page: Page, number: int = 1) -> float:
+    box = page.locator(f".page[data-page='{number}']").bounding_box()
+    assert box is not None
+    return float(box["width"])
+
+
+def has_width(page: Page, wanted: float) -> None:
+    page.wait_for_function(
+        "wanted => Math.abs(document.querySelector('.page').getBoundingClientRect().width - wanted) < 2", arg=wanted
+    )
+
+
+@pytest.mark.parametrize(
+    ("keys", "page_number"),
+    [
+        (["ArrowRight"], 2),
+        (["ArrowRight", "ArrowRight", "ArrowLeft"], 2),
+        (["End"], 12),
+        (["End", "Home"], 1),
+        (["g", "7", "Enter"], 7),
+        (["g", "9", "9", "Enter"], 12),
+        (["g", "5", "Escape"], 1),
+        (["ArrowLeft"], 1),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
+)
+def test_keys_go_to_pages(desk: Visitor, report: str, keys: list[str], page_number: int) -> None:
+    page = desk.open(report)
+    for key in keys:
+        page.keyboard.press(key)
+    at_page(page, page_number)
+
+
+def test_the_browsers_scrolling_keys_work_without_a_click(desk: Visitor, report: str) -> None:
+    page = desk.open(report)
+    page.keyboard.press("PageDown")
+    page.wait_for_function("() => scrollY > 400")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("PageUp")
+    page.wait_for_function("() => scrollY < 300")
+
+
+def test_keys_typed_into_a_field_are_only_typed(desk: Visitor, report: str) -> None:
+    page = desk.open(report)
+    page.keyboard.press("f")
+    page.keyboard.type("g+0f?")
+    assert page.locator("#find-words").input_value() == "g+0f?"
+    assert current_page(page) == 1
+
+
+def test_buttons_turn_pages_and_end_at_the_ends(desk: Visitor, report: str) -> None:
+    page = desk.open(report)
+    assert page.get_by_role("button", name="Previous page").is_disabled()
+    page.get_by_role("button", name="Next page").click()
+    at_page(page, 2)
+    page.keyboard.press("End")
+    at_page(page, 12)
+    assert page.get_by_role("button", name="Next page").is_disabled()
+
+
+def test_an_address_can_name_a_page(desk: Visitor, report: str) -> None:
+    at_page(desk.open(f"{report}#page=9"), 9)
+
+
+def test_help_lists_the_keys(desk: Visitor, report: str) -> None:
+    page = desk.open(report)
+    page.keyboard.press("?")
+    assert page.get_by_role("dialog", name="Keyboard").is_visible()
+    page.keyboard.press("Escape")
+    assert page.get_by_role("dialog", name="Keyboard").is_hidden()
+
+
+def test_plus_and_minus_walk_the_steps_and_zero_returns(desk: Visitor, report: str) -> None:
+    page = desk.open(report)
+    assert width(page) == 960  # 121 % of an A4 page
+    page.keyboard.press("+")
+    has_width(page, 595 * 4 / 3 * 1.25)
+    assert page.locator("#zoom-level").input_value() == "125"
+    page.keyboard.press("-")
+    has_width(page, 595 * 4 / 3 * 1.1)
+    page.keyboard.press("0")
+    has_width(page, 960)
+
+
+@pytest.mark.parametrize(
+    ("choice", "wanted"), [("width", 1440 - 48), ("page", (900 - 56 - 40) * 595 / 842), ("400", 595 * 4 / 3 * 4)]
+)
+def test_the_list_of_sizes_sets_them(desk: Visitor, report: str, choice: str, wanted: float) -> None:
+    page = desk.open(report)
+    page.locator("#zoom-level").select_option(choice)
+    has_width(page, wanted)
+
+
+def test_zoom_ends_at_400_percent(desk: Visitor, report: str) -> None:
+    page = desk.open(report)
+    for _ in range(20):
+        page.keyboard.press("+")
+    has_width(page, 595 * 4 / 3 * 4)
+
+
+def test_the_wheel_with_ctrl_zooms_around_the_pointer(desk: Visitor, report: str) -> None:
+    page = desk.open(report)
+    page.keyboard.press("ArrowRight")
+    at_page(page, 2)
+    page.locator("#zoom-level").select_option("200")
+    spot = "() => { const box = document.querySelector('.page[data-page=\"2\"]').getBoundingClientRect();"
+    spot += " return [(600 - box.x) / box.width, (500 - box.y) / box.height]; }"
+    before = page.evaluate(spot)
+    page.mouse.move(600, 500)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -120)
+    page.mouse.wheel(0, -120)
+    page.keyboard.up("Control")
+    page.wait_for_function("() => document.querySelector('.page').getBoundingClientRect().width > 2000")
+    assert page.evaluate(spot) == pytest.approx(before, abs=0.005)
+    assert page.evaluate("window.visualViewport.scale") == 1
+
+
+def test_zoom_keeps_the_page_that_is_read(desk: Visitor, report: str) -> None:
+    page = desk.open(f"{report}#page=6")
+    at_page(page, 6)
+    for key in "++++----0":
+        page.keyboard.press(key)
+        page.wait_for_timeout(30)
+        assert current_page(page) == 6, key
+
+
+def test_a_narrower_window_keeps_the_place(desk: Visitor, report: str) -> None:
+    page = desk.open(f"{report}#page=6")
+    at_page(page, 6)
+    page.set_viewport_size({"width": 700, "height": 900})
+    has_width(page, 700 - 16)
+    at_page(page, 6)
+
+
+def test_two_fingers_zoom_the_page_and_not_the_toolbar(browser: Browser, report: str) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
+    with visitor(browser, **phone) as person:
+        page = person.open(report)
+        fingers = person.context.new_cdp_session(page)
+
+        def touch(kind: str, *points: tuple[int, int]) -> None:
+            touches = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)]
+            fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+
+        touch("touchStart", (170, 400), (220, 400))
+        for spread in (40, 60, 80):
+            touch("touchMove", (195 - spread, 400), (195 + spread, 400))
+        touch("touchEnd")
+        page.wait_for_function("() => document.querySelector('.page').getBoundingClientRect().width > 600")
+        assert page.evaluate("visualViewport.scale") == 1
+        bar = page.locator(".bar").bounding_box()
+        assert bar is not None
+        assert bar["width"] == 390
+
+
+def test_the_first_tab_stop_skips_the_toolbar(desk: Visitor, report: str) -> None:
+    page = desk.open(report)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the document"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "pages"

@@ -1,0 +1,166 @@
+"""The share page in a real browser: it opens, nothing moves, and it stays within its own house."""
+
+import http.server
+import io
+import threading
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser
+
+from tests.browser.conftest import Share
+from tests.support.browsing import PHONE, Gate, Visitor, visitor
+from tests.support.pdfs import A4, simple_pdf
+
+
+@pytest.fixture(scope="module")
+def report(share: Share) -> str:
+    return share(simple_pdf(pages=12, size=A4), "Annual report.pdf")
+
+
+def test_a_link_opens_and_shows_its_first_page(desk: Visitor, report: str) -> None:
+    page = desk.open(report)
+    assert page.title() == "Annual report.pdf"
+    assert page.locator("h1").inner_text() == "Annual report.pdf"
+    image = page.locator(".page[data-page='1'] img")
+    assert image.evaluate("image => image.complete && image.naturalWidth >= 800")
+
+
+def test_nothing_is_asked_of_another_origin(desk: Visitor, report: str) -> None:
+    page = desk.open(report)
+    page.keyboard.press("End")
+    page.locator(".page[data-page='12'].is-ready").wait_for()
+    parts = urlsplit(report)
+    assert desk.origins() == {f"{parts.scheme}://{parts.netloc}"}
+
+
+def test_nothing_jumps_while_pages_arrive_late(desk: Visitor, report: str) -> None:
+    gate = Gate(desk.page, "**/*.jpg*", "**/text/*")
+    desk.page.add_init_script(
+        """
+        window.shifts = [];
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) window.shifts.push(entry.value);
+        }).observe({ type: "layout-shift", buffered: true });
+        """
+    )
+    page = desk.page
+    page.goto(report, wait_until="commit")
+    page.locator(".pages.is-live").wait_for()
+    page.wait_for_timeout(300)
+    gate.open()
+    page.locator(".page[data-page='2'].is-ready").wait_for()
+    page.mouse.wheel(0, 2500)
+    page.locator(".page[data-page='3'].is-ready .page-text").wait_for(state="attached")
+    assert len(gate.held) >= 3
+    assert page.evaluate("window.shifts.reduce((sum, value) => sum + value, 0)") == 0
+
+
+def test_pages_keep_their_places_when_scripts_take_over(browser: Browser, report: str) -> None:
+    with visitor(browser, java_script_enabled=False) as plain, visitor(browser) as scripted:
+        plain.page.goto(report)
+        scripted.open(report)
+        before = plain.page.locator(".page[data-page='2']").bounding_box()
+        after = scripted.page.locator(".page[data-page='2']").bounding_box()
+    assert before is not None
+    assert after is not None
+    for side in ("x", "y", "width", "height"):
+        assert before[side] == pytest.approx(after[side], abs=1), side
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (820, 1180), (390, 844), (320, 568)])
+def test_no_window_is_too_narrow(browser: Browser, report: str, width: int, height: int) -> None:
+    with visitor(browser, viewport={"width": width, "height": height}) as person:
+        page = person.open(report)
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        outside = page.evaluate(
+            """() => [...document.querySelectorAll(".bar :is(button, input, select, a)")].filter((control) => {
+              const box = control.getBoundingClientRect();
+              return box.width > 0 && (box.left < 0 || box.right > innerWidth || box.bottom > innerHeight);
+            }).map((control) => control.id)"""
+        )
+    assert outside == []
+
+
+def test_dark_readers_get_a_dark_room_and_a_white_page(browser: Browser, report: str) -> None:
+    with visitor(browser, color_scheme="dark") as person:
+        page = person.open(report)
+        page.wait_for_timeout(300)  # the image fades in
+        shot = Image.open(io.BytesIO(page.screenshot())).convert("L")
+    assert shot.getpixel((20, 500)) < 40
+    assert shot.getpixel((720, 850)) > 240
+
+
+def test_reduced_motion_stops_the_waiting_sheen(browser: Browser, report: str) -> None:
+    with visitor(browser, reduced_motion="reduce") as person:
+        gate = Gate(person.page, "**/*.jpg*")
+        person.page.goto(report, wait_until="commit")
+        person.page.locator(".pages.is-live .page").first.wait_for()
+        person.page.wait_for_timeout(100)
+        assert person.page.evaluate("document.getAnimations().length") == 0
+        gate.open()
+
+
+@pytest.fixture
+def stranger(report: str) -> Iterator[str]:
+    """Address of a page of another origin that frames the share page and the embed page."""
+    parts = urlsplit(report)
+    embed = f"{parts.scheme}://{parts.netloc}/embed{parts.path}"
+    share = f'<iframe name="share" src="{report}"></iframe>'
+    html = f'{share}<iframe name="embed" src="{embed}" width="900" height="700"></iframe>'
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(html.encode())
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as host:
+        thread = threading.Thread(target=host.serve_forever)
+        thread.start()
+        yield f"http://localhost:{host.server_port}/"
+        host.shutdown()
+        thread.join()
+
+
+def test_only_the_embed_page_can_be_framed_by_others(browser: Browser, stranger: str) -> None:
+    with visitor(browser) as person:
+        person.page.goto(stranger)
+        embedded = person.page.frame("embed")
+        assert embedded is not None
+        embedded.locator(".pages.is-live .page.is-ready").first.wait_for()
+        assert embedded.locator(".page[data-page='1'] .page-text").inner_text().strip() == "Page 1 of 12"
+        shared = person.page.frame("share")
+        assert shared is not None
+        assert shared.locator(".page").count() == 0
+    assert any("frame-ancestors 'none'" in complaint for complaint in person.complaints)
+
+
+def test_the_embed_page_links_to_the_share_page(desk: Visitor, report: str) -> None:
+    parts = urlsplit(report)
+    page = desk.open(f"{parts.scheme}://{parts.netloc}/embed{parts.path}")
+    assert page.locator(".bar-tools a").get_attribute("href") == parts.path
+
+
+def test_reading_works_without_being_measured(browser: Browser, report: str) -> None:
+    with visitor(browser) as person:
+        person.page.route("**/reading.js", lambda route: route.abort())
+        page = person.open(report)
+        page.keyboard.press("ArrowRight")
+        page.locator(".page[data-page='2'] .page-text").wait_for()
+
+
+def test_a_phone_gets_pages_at_its_width(browser: Browser, report: str) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
+    with visitor(browser, **phone, device_scale_factor=2) as person:
+        page = person.open(report)
+        box = page.locator(".page[data-page='1']").bounding_box()
+        assert box is not None
+        assert box["width"] == 374
+        assert "1-800.jpg" in page.locator(".page[data-page='1'] img").evaluate("image => image.currentSrc")

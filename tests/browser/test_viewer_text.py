@@ -1,0 +1,208 @@
+"""The text over the page images: it can be selected, found and followed."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.conftest import Share
+from tests.support.browsing import Visitor, at_page, visitor
+from tests.support.pdfs import LETTER, Sheet, lines_content, sheets_pdf, simple_pdf
+
+WORDS = [
+    "The harvest was good\nand the barns are full",
+    "Café prices rose",
+    "No word here",
+    "A second HARVEST",
+    "",
+]
+
+
+def link(rect: str, action: str) -> str:
+    return f"<< /Type /Annot /Subtype /Link /Rect [{rect}] /Border [0 0 0] {action} >>"
+
+
+@pytest.fixture(scope="module")
+def story(share: Share) -> str:
+    return share(simple_pdf(pages=5, texts=WORDS, size=LETTER), "Story.pdf")
+
+
+@pytest.fixture(scope="module")
+def linked(share: Share) -> str:
+    first = Sheet(
+        lines_content("See the source"),
+        annots=(
+            link("72 700 200 740", "/A << /S /URI /URI (https://example.com/source?a=1) >>"),
+            link("72 500 200 540", "/Dest [@4 /Fit]"),
+            link("72 300 200 340", "/A << /S /URI /URI (javascript:alert\\(1\\)) >>"),
+        ),
+    )
+    return share(sheets_pdf([first, *(Sheet(lines_content(f"Page {n}")) for n in range(2, 6))]), "Linked.pdf")
+
+
+def lines(page: Page, number: int) -> list[str]:
+    layer = page.locator(f".page[data-page='{number}'] .page-text")
+    return [line for line in layer.inner_text().split("\n") if line]
+
+
+def open_find(page: Page, words: str) -> None:
+    page.keyboard.press("f")
+    page.locator("#find-words").fill(words)
+
+
+def count_says(page: Page, text: str) -> None:
+    page.wait_for_function("text => document.querySelector('#find-count').value === text", arg=text)
+
+
+def test_the_text_is_the_text_of_the_page(desk: Visitor, story: str) -> None:
+    page = desk.open(story)
+    page.locator(".page[data-page='1'] .page-text").wait_for(state="attached")
+    assert lines(page, 1) == ["The harvest was good", "and the barns are full"]
+
+
+def test_words_lie_over_their_image(desk: Visitor, story: str) -> None:
+    page = desk.open(story)
+    paper = page.locator(".page[data-page='1']").bounding_box()
+    line = page.locator(".page[data-page='1'] .page-text span").first.bounding_box()
+    assert paper is not None
+    assert line is not None
+    unit = paper["width"] / LETTER[0]
+    # The PDF draws the line in 18 point Helvetica from 72 points, its baseline 72 points below the top.
+    assert line["x"] - paper["x"] == pytest.approx(72 * unit, abs=3)
+    assert line["y"] - paper["y"] < 72 * unit < line["y"] - paper["y"] + line["height"] + 1
+    assert line["width"] == pytest.approx(177.1 * unit, rel=0.02)
+
+
+def test_dragging_over_words_selects_them(desk: Visitor, story: str) -> None:
+    page = desk.open(story)
+    runs = page.locator(".page[data-page='1'] .page-text span")
+    first, second = runs.nth(0).bounding_box(), runs.nth(1).bounding_box()
+    assert first is not None
+    assert second is not None
+    page.mouse.move(first["x"] + 1, first["y"] + first["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(second["x"] + second["width"] + 40, second["y"] + second["height"] / 2, steps=6)
+    page.mouse.up()
+    assert page.evaluate("getSelection().toString()").split() == WORDS[0].split()
+
+
+def test_a_selection_stays_where_the_pointer_leaves_the_words(desk: Visitor, share: Share) -> None:
+    gaps = "first line" + "\n" * 9 + "second line" + "\n" * 9 + "third line"
+    page = desk.open(share(simple_pdf(pages=1, texts=[gaps]), "Gaps.pdf"))
+    runs = page.locator(".page[data-page='1'] .page-text span")
+    first, second = runs.nth(0).bounding_box(), runs.nth(1).bounding_box()
+    assert first is not None
+    assert second is not None
+    page.mouse.move(first["x"] + 1, first["y"] + first["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(second["x"] + second["width"] / 2, second["y"] + second["height"] / 2, steps=8)
+    page.mouse.move(second["x"] + 400, second["y"] + 80, steps=8)
+    page.mouse.up()
+    chosen = page.evaluate("getSelection().toString()").split()
+    assert chosen[:3] == ["first", "line", "second"]
+    assert "third" not in chosen
+
+
+def test_the_browsers_own_find_sees_loaded_words(desk: Visitor, story: str) -> None:
+    page = desk.open(story)
+    page.locator(".page[data-page='1'] .page-text").wait_for(state="attached")
+    assert page.evaluate("window.find('barns are')")
+
+
+def test_words_are_found_on_all_pages_without_regard_to_case(desk: Visitor, story: str) -> None:
+    page = desk.open(story)
+    open_find(page, "harvest")
+    count_says(page, "1 of 2")
+    page.keyboard.press("Enter")
+    count_says(page, "2 of 2")
+    at_page(page, 4)
+    mark = page.locator(".page[data-page='4'] .page-hits i.is-current").bounding_box()
+    line = page.locator(".page[data-page='4'] .page-text span").first.bounding_box()
+    assert mark is not None
+    assert line is not None
+    assert mark["x"] == pytest.approx(line["x"] + line["width"] * 0.5, abs=line["width"] * 0.12)
+    assert mark["x"] + mark["width"] == pytest.approx(line["x"] + line["width"], abs=4)
+
+
+def test_find_goes_round_the_end_and_back(desk: Visitor, story: str) -> None:
+    page = desk.open(story)
+    open_find(page, "harvest")
+    count_says(page, "1 of 2")
+    page.keyboard.press("Shift+Enter")
+    count_says(page, "2 of 2")
+    page.keyboard.press("Enter")
+    count_says(page, "1 of 2")
+    at_page(page, 1)
+
+
+def test_find_begins_at_the_page_that_is_read(desk: Visitor, story: str) -> None:
+    page = desk.open(f"{story}#page=3")
+    at_page(page, 3)
+    open_find(page, "harvest")
+    count_says(page, "2 of 2")
+    page.keyboard.press("Enter")
+    count_says(page, "1 of 2")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"), [("cafe", "1 of 1"), ("good and the", "1 of 1"), ("nowhere", "No results"), ("  ", "")]
+)
+def test_find_knows_words_across_lines_and_without_accents(desk: Visitor, story: str, words: str, says: str) -> None:
+    page = desk.open(story)
+    open_find(page, words)
+    count_says(page, says)
+
+
+def test_closing_find_takes_its_marks_away(desk: Visitor, story: str) -> None:
+    page = desk.open(story)
+    open_find(page, "barns")
+    page.locator(".page-hits i").wait_for()
+    page.keyboard.press("Escape")
+    assert page.locator(".page-hits i").count() == 0
+    assert page.locator("#find").is_hidden()
+
+
+def test_closing_find_gives_the_focus_back(desk: Visitor, story: str) -> None:
+    page = desk.open(story)
+    page.get_by_role("button", name="Find in the document").click()
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "find-open"
+
+
+def test_a_link_to_the_web_opens_elsewhere_and_learns_nothing(browser: Browser, linked: str) -> None:
+    with visitor(browser) as person:
+        person.context.route("https://example.com/**", lambda route: route.fulfill(body="<title>source</title>"))
+        page = person.open(linked)
+        anchor = page.locator(".page-links a[target=_blank]")
+        assert anchor.get_attribute("rel") == "noopener noreferrer nofollow"
+        with person.context.expect_page() as opened:
+            anchor.click()
+        opened.value.wait_for_load_state()
+        assert opened.value.url == "https://example.com/source?a=1"
+        assert opened.value.evaluate("[document.referrer, window.opener]") == ["", None]
+
+
+def test_a_link_inside_goes_to_its_page_and_back_returns(desk: Visitor, linked: str) -> None:
+    page = desk.open(linked)
+    page.mouse.wheel(0, 150)
+    page.wait_for_function("() => scrollY === 150")
+    page.get_by_role("link", name="Go to page 4").click()
+    at_page(page, 4)
+    assert page.url.endswith("#page=4")
+    page.go_back()
+    at_page(page, 1)
+    page.wait_for_function("() => Math.abs(scrollY - 150) <= 1")
+    page.go_forward()
+    at_page(page, 4)
+
+
+def test_a_link_that_would_run_a_script_is_not_made(desk: Visitor, linked: str) -> None:
+    page = desk.open(linked)
+    page.locator(".page-links a").first.wait_for()
+    assert page.locator(".page-links a").count() == 2
+    assert not re.search("javascript:", page.content(), re.IGNORECASE)
+
+
+def test_a_page_without_words_says_so_to_screen_readers(desk: Visitor, story: str) -> None:
+    page = desk.open(f"{story}#page=5")
+    page.get_by_role("img", name="Page 5, without readable text").wait_for()

@@ -1,0 +1,257 @@
+"""Share pages, embed pages, page images and page texts through the door: what is served, and to whom it is refused."""
+
+import base64
+import io
+import json
+from collections.abc import Callable
+
+import pytest
+from PIL import Image
+from werkzeug.test import TestResponse
+
+from tests.support.cast import World
+from tests.support.hostile_pdfs import memory_bomb
+from tests.support.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
+from tests.support.reader import Reader
+from tests.support.rows import change_file
+
+
+@pytest.fixture
+def shared(world: World) -> dict[str, str]:
+    """The upload result of a document of three pages that Pia shares."""
+    return world.pia.upload(simple_pdf(pages=3), "Report.pdf")
+
+
+def ask(world: World, path: str) -> TestResponse:
+    return world.http.get(path, buffered=True)
+
+
+def pages_of(name: str, version: int = 1) -> tuple[str, str]:
+    return f"/{name}/pages/1-800.jpg?v={version}", f"/{name}/text/1.json?v={version}"
+
+
+def test_a_short_id_a_uuid_and_a_slug_open_the_page(world: World, shared: dict[str, str]) -> None:
+    change_file(world, shared["uuid"], slug="the-report")
+    for name in (shared["shortId"], shared["uuid"], shared["uuid"].upper(), "the-report"):
+        answer = ask(world, f"/{name}")
+        assert answer.status_code == 200, name
+        assert "<title>Report.pdf</title>" in answer.text
+
+
+def test_what_a_page_loads_is_keyed_by_the_id_it_was_opened_with(world: World, shared: dict[str, str]) -> None:
+    """Gap choices: page, assets and beacons are keyed by the public id, never by the slug."""
+    change_file(world, shared["uuid"], slug="the-report")
+    keys = {
+        name: Reader(world, name).facts["base"] for name in (shared["shortId"], shared["uuid"].upper(), "the-report")
+    }
+    assert keys == {
+        shared["shortId"]: f"/{shared['shortId']}",
+        shared["uuid"].upper(): f"/{shared['uuid']}",
+        "the-report": f"/{shared['shortId']}",
+    }
+
+
+def test_the_embed_page_is_never_built_from_a_slug(world: World, shared: dict[str, str]) -> None:
+    change_file(world, shared["uuid"], slug="the-report")
+    assert ask(world, "/embed/the-report").status_code == 404
+    assert ask(world, f"/embed/{shared['shortId']}").status_code == 200
+    assert ask(world, f"/embed/{shared['uuid']}").status_code == 200
+
+
+def test_a_short_id_in_other_case_is_another_id(world: World, shared: dict[str, str]) -> None:
+    assert ask(world, f"/{shared['shortId'].swapcase()}").status_code == 404
+
+
+@pytest.mark.parametrize("width", [800, 1600])
+def test_a_page_image_is_a_jpeg_of_its_width(world: World, shared: dict[str, str], width: int) -> None:
+    answer = ask(world, f"/{shared['shortId']}/pages/2-{width}.jpg?v=1")
+    assert (answer.status_code, answer.mimetype) == (200, "image/jpeg")
+    assert Image.open(io.BytesIO(answer.data)).size == (width, round(width * 792 / 612))
+
+
+def test_a_page_text_holds_words_and_links(world: World) -> None:
+    annotation = "<< /Type /Annot /Subtype /Link /Rect [72 700 200 740] /A << /S /URI /URI (https://example.com/) >> >>"
+    document = sheets_pdf([Sheet(lines_content("Hello reader"), annots=(annotation,))])
+    name = world.pia.upload(document)["shortId"]
+    answer = ask(world, f"/{name}/text/1.json?v=1")
+    assert answer.mimetype == "application/json"
+    assert answer.json is not None
+    assert "".join(box[4] for box in answer.json["boxes"]).strip() == "Hello reader"
+    assert [link[4] for link in answer.json["links"]] == [{"url": "https://example.com/"}]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "pages/4-800.jpg?v=1",
+        "pages/0-800.jpg?v=1",
+        "pages/-1-800.jpg?v=1",
+        "pages/01-800.jpg?v=1",
+        "pages/１-800.jpg?v=1",
+        "pages/1e0-800.jpg?v=1",
+        "pages/99999999999999999999-800.jpg?v=1",
+        "pages/1-801.jpg?v=1",
+        "pages/1-0800.jpg?v=1",
+        "pages/1-99999999.jpg?v=1",
+        "pages/1-800.png?v=1",
+        "pages/1-800.jpg",
+        "pages/1-800.jpg?v=",
+        "pages/1-800.jpg?v=2",
+        "pages/1-800.jpg?v=01",
+        "text/4.json?v=1",
+        "text/1.json",
+        "text/1.json?v=2",
+    ],
+)
+def test_a_page_that_is_not_there_is_404(world: World, shared: dict[str, str], path: str) -> None:
+    assert ask(world, f"/{shared['shortId']}/{path}").status_code == 404
+
+
+def test_pages_of_an_older_version_are_gone_after_a_replacement(world: World, shared: dict[str, str]) -> None:
+    change_file(world, shared["uuid"], content_version=2)
+    assert [ask(world, path).status_code for path in pages_of(shared["shortId"], 1)] == [404, 404]
+    assert [ask(world, path).status_code for path in pages_of(shared["shortId"], 2)] == [200, 200]
+
+
+def test_a_page_that_crashes_the_engine_is_422_in_plain_words(world: World) -> None:
+    name = world.pia.upload(memory_bomb())["shortId"]
+    answer = ask(world, f"/{name}/pages/1-1600.jpg?v=1")
+    assert (answer.status_code, answer.mimetype, answer.text.strip()) == (
+        422,
+        "text/plain",
+        "This page cannot be shown.",
+    )
+    assert ask(world, f"/{name}").status_code == 200
+
+
+def expire(world: World, uuid: str) -> None:
+    change_file(world, uuid, delete_at=world.clock.now)
+
+
+def burn(world: World, uuid: str) -> None:
+    change_file(world, uuid, burned_at=world.clock.now)
+
+
+@pytest.mark.parametrize(
+    ("end", "headline"),
+    [(expire, "This link has expired"), (burn, "This link has been used up")],
+    ids=["expired", "burned"],
+)
+def test_a_dead_link_answers_410_with_a_page_of_its_own_and_serves_no_byte(
+    world: World, shared: dict[str, str], end: Callable[[World, str], None], headline: str
+) -> None:
+    """Gap choices: expired and burned links answer 410 on the share page and on /embed/ with a page of their own."""
+    name = shared["shortId"]
+    before = [ask(world, path).status_code for path in pages_of(name)]
+    end(world, shared["uuid"])
+    for path in (f"/{name}", f"/{shared['uuid']}", f"/embed/{name}"):
+        answer = ask(world, path)
+        assert answer.status_code == 410
+        assert headline in answer.text
+        assert "21 September 2026 at 14:13 UTC" in answer.text
+        assert "Report" not in answer.text
+    assert before == [200, 200]
+    for path in pages_of(name):
+        assert (ask(world, path).status_code, ask(world, path).mimetype) == (410, "text/plain")
+
+
+def test_an_expiry_to_come_changes_nothing_until_it_comes(world: World, shared: dict[str, str]) -> None:
+    change_file(world, shared["uuid"], delete_at=world.clock.now + 1000)
+    assert ask(world, f"/{shared['shortId']}").status_code == 200
+    world.clock.advance(seconds=1)
+    assert ask(world, f"/{shared['shortId']}").status_code == 410
+
+
+def test_trashed_and_unknown_links_look_the_same(world: World, shared: dict[str, str]) -> None:
+    """Gap choices: the links of a trashed file answer like unknown ones."""
+    change_file(world, shared["uuid"], slug="the-report")
+    world.pia.delete(f"/api/v1/files/{shared['uuid']}")
+    unknown = {"": "/aaaaaaaaaaaa", "embed": "/embed/aaaaaaaaaaaa", "image": pages_of("aaaaaaaaaaaa")[0]}
+    trashed = {
+        "": f"/{shared['shortId']}",
+        "embed": f"/embed/{shared['shortId']}",
+        "image": pages_of(shared["shortId"])[0],
+    }
+    for kind, path in unknown.items():
+        expected = ask(world, path)
+        answer = ask(world, trashed[kind])
+        assert expected.status_code == answer.status_code == 404
+        assert answer.data == expected.data
+        assert headers_of(answer) == headers_of(expected)
+    assert ask(world, "/the-report").data == ask(world, "/no-report").data
+
+
+def headers_of(answer: TestResponse) -> dict[str, str]:
+    return {name: value for name, value in answer.headers if name not in ("X-Request-Id", "Date")}
+
+
+def test_an_address_that_guesses_links_is_held_back_for_known_ones_too(world: World, shared: dict[str, str]) -> None:
+    """Hardening M1: at most 60 unknown links a minute and address, then 429."""
+    for number in range(60):
+        assert ask(world, f"/guess-{number}").status_code == 404
+    refused = ask(world, f"/{shared['shortId']}")
+    assert refused.status_code == 429
+    assert 1 <= int(refused.headers["Retry-After"]) <= 60
+    assert [ask(world, path).status_code for path in pages_of(shared["shortId"])] == [429, 429]
+    elsewhere = {"REMOTE_ADDR": "198.51.100.9"}
+    assert world.http.get(f"/{shared['shortId']}", environ_overrides=elsewhere).status_code == 200
+    world.clock.advance(seconds=61)
+    assert ask(world, f"/{shared['shortId']}").status_code == 200
+
+
+def test_what_browsers_ask_for_by_themselves_is_no_guess(world: World, shared: dict[str, str]) -> None:
+    for _ in range(70):
+        assert ask(world, "/favicon.ico").status_code == 404
+    assert ask(world, f"/{shared['shortId']}").status_code == 200
+
+
+def test_no_get_and_no_head_of_a_share_page_changes_the_database(world: World, shared: dict[str, str]) -> None:
+    name = shared["shortId"]
+    paths = [f"/{name}", f"/{name}?page=2", f"/{name}?via=qr", f"/embed/{name}", *pages_of(name), "/nothing", "/"]
+    before = list(world.rt.db.sqlite.connection().iterdump())
+    for path in paths:
+        world.http.get(path, buffered=True)
+        world.http.head(path, buffered=True)
+    assert list(world.rt.db.sqlite.connection().iterdump()) == before
+
+
+def test_head_answers_like_get_without_a_body(world: World, shared: dict[str, str]) -> None:
+    for path in (f"/{shared['shortId']}", *pages_of(shared["shortId"]), "/nothing"):
+        got, headed = world.http.get(path, buffered=True), world.http.head(path, buffered=True)
+        assert headed.data == b""
+        assert headed.status_code == got.status_code
+        names = {name for name, _ in got.headers} - {"X-Request-Id"}
+        assert {name for name, _ in headed.headers} - {"X-Request-Id"} == names, path
+
+
+@pytest.mark.parametrize(
+    ("prefix", "query", "referer", "ahead", "expected"),
+    [
+        ("", "", "", "", ["Direct link", None, False]),
+        ("", "?via=qr", "", "", ["QR code", None, False]),
+        ("/embed", "", "https://blog.example.org/post?secret", "", ["Embed", "blog.example.org", False]),
+        ("", "", "http://127.0.0.1:8787/other", "", ["Direct link", None, False]),
+        ("", "", "https://[broken", "", ["Direct link", None, False]),
+        ("", "", "", "prefetch;prerender", ["Direct link", None, True]),
+    ],
+)
+def test_the_view_token_says_how_the_page_was_asked_for(
+    world: World, shared: dict[str, str], prefix: str, query: str, referer: str, ahead: str, expected: list[object]
+) -> None:
+    asked = {"Referer": referer, "Sec-Purpose": ahead}
+    reader = Reader(world, shared["shortId"], prefix=prefix, query=query, page_headers=asked)
+    _, _, _, _, source, mode, referrer, prefetched = told(reader.token)
+    assert [source, referrer, prefetched] == expected
+    assert mode == "standard"
+
+
+def told(token: str) -> list[object]:
+    payload = token.partition(".")[0]
+    fields: list[object] = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    return fields
+
+
+def test_the_front_door_names_the_command(world: World) -> None:
+    answer = ask(world, "/")
+    assert answer.status_code == 200
+    assert "docshare upload report.pdf" in answer.text

@@ -1,0 +1,159 @@
+"""The first HTML of the share page: what stands in it, and that nothing in it can run."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from tests.support.cast import World
+from tests.support.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
+from tests.support.rows import change_file
+
+HOSTILE = [
+    "</script><script>alert(1)</script>.pdf",
+    '"><img src=x onerror=alert(1)>.pdf',
+    "{{ 7 * 7 }}.pdf",
+    "a&b'c\"d.pdf",
+    "\u202egpj.exe.pdf",
+]
+
+
+class Page(HTMLParser):
+    """The elements of a page, in order, with their attributes; ``data`` the text inside script elements."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.data: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_data(self, data: str) -> None:
+        if self.elements and self.elements[-1][0] == "script":
+            self.data.append(data)
+
+    def all(self, tag: str, cls: str = "") -> list[dict[str, str]]:
+        return [attrs for name, attrs in self.elements if name == tag and cls in [*attrs.get("class", "").split(), ""]]
+
+
+def page_of(world: World, name: str, query: str = "") -> Page:
+    answer = world.http.get(f"/{name}{query}")
+    assert answer.status_code == 200
+    return Page(answer.text)
+
+
+def share(world: World, pages: int) -> str:
+    return str(world.pia.upload(simple_pdf(pages=pages))["shortId"])
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_name_is_only_text(world: World, name: str) -> None:
+    shared = world.pia.upload(simple_pdf(pages=2))
+    change_file(world, shared["uuid"], original_name=name)
+    page = page_of(world, shared["shortId"])
+    assert page.all("h1")[0]["title"] == name
+    assert page.all("main")[0]["aria-label"] == name
+    assert {attrs.get("type") for attrs in page.all("script")} == {"module", "application/json"}
+
+
+@pytest.mark.parametrize("path", ["{link}", "embed/{link}", "{link}?page=2", "nothing", ""])
+def test_no_markup_holds_code_or_style(world: World, path: str) -> None:
+    page = Page(world.http.get("/" + path.format(link=share(world, 3))).text)
+    assert page.elements
+    for tag, attrs in page.elements:
+        assert tag != "style"
+        assert "style" not in attrs, tag
+        assert not [name for name in attrs if name.startswith("on")], tag
+        assert not attrs.get("href", "").lower().startswith(("javascript:", "http", "//")), tag
+        if tag == "script":
+            assert attrs["type"] == "application/json" or attrs["src"].startswith("/static/")
+
+
+def test_the_facts_are_data_for_the_scripts(world: World) -> None:
+    sizes = [(595.0, 842.0), (595.0, 842.0), (842.0, 595.0)]
+    content = sheets_pdf([Sheet(lines_content("x", top=100), size) for size in sizes])
+    link = world.pia.upload(content)["shortId"]
+    facts = json.loads("".join(page_of(world, link).data))
+    assert facts.pop("token")
+    assert facts == {
+        "base": f"/{link}",
+        "version": 1,
+        "pages": 3,
+        "sizes": [[2, 595, 842], [1, 842, 595]],
+        "start": 1,
+        "beaconUrl": f"/{link}/beacon",
+    }
+
+
+def test_every_page_of_a_short_document_has_its_proportions_in_the_html(world: World) -> None:
+    page = page_of(world, share(world, 200))
+    assert [int(attrs["data-page"]) for attrs in page.all("article", "page")] == list(range(1, 201))
+    assert {attrs["viewbox"] for attrs in page.all("svg", "page-shape")} == {"0 0 612.0 792.0"}
+
+
+def test_a_longer_document_leaves_the_others_to_the_scripts(world: World) -> None:
+    page = page_of(world, share(world, 201))
+    assert [int(attrs["data-page"]) for attrs in page.all("article", "page")] == list(range(1, 11))
+
+
+def test_the_first_image_is_in_the_html(world: World) -> None:
+    link = share(world, 3)
+    first, *others = page_of(world, link).all("img")
+    assert first["src"] == f"/{link}/pages/1-1600.jpg?v=1"
+    assert first["srcset"] == f"/{link}/pages/1-800.jpg?v=1 800w, /{link}/pages/1-1600.jpg?v=1 1600w"
+    assert first["fetchpriority"] == "high"
+    assert [attrs["loading"] for attrs in others] == ["lazy", "lazy"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "start", "first", "previous", "following"),
+    [
+        ("", 1, 1, None, "?page=11"),
+        ("?page=1", 1, 1, None, "?page=11"),
+        ("?page=14", 14, 11, "?page=1", "?page=21"),
+        ("?page=25", 25, 21, "?page=11", None),
+        ("?page=999", 25, 21, "?page=11", None),
+        ("?page=0", 1, 1, None, "?page=11"),
+        ("?page=-3", 1, 1, None, "?page=11"),
+        ("?page=x", 1, 1, None, "?page=11"),
+        ("?page=99999999999999999999", 1, 1, None, "?page=11"),
+    ],
+)
+def test_readers_without_scripts_walk_through_in_tens(
+    world: World, asked: str, start: int, first: int, previous: str | None, following: str | None
+) -> None:
+    page = page_of(world, share(world, 25), asked)
+    chunk = [int(attrs["data-page"]) for attrs in page.all("article", "in-chunk")]
+    assert chunk == list(range(first, min(first + 10, 26)))
+    links = {attrs["rel"]: attrs["href"] for attrs in page.all("a") if attrs.get("rel") in ("prev", "next")}
+    assert (links.get("prev"), links.get("next")) == (previous, following)
+    assert json.loads("".join(page.data))["start"] == start
+
+
+def test_words_are_in_the_html_where_they_were_asked_for(world: World) -> None:
+    link = world.pia.upload(simple_pdf(pages=2, texts=["One <b>bold</b> word", "Two"]))["shortId"]
+    without, with_words = world.http.get(f"/{link}").text, world.http.get(f"/{link}?page=1").text
+    assert "bold" not in without
+    assert re.findall(r"<summary>(.*?)</summary>", with_words) == ["Page 1 as text", "Page 2 as text"]
+    assert "One &lt;b&gt;bold&lt;/b&gt; word" in with_words
+
+
+def test_the_embed_page_offers_the_share_page(world: World) -> None:
+    link = share(world, 1)
+    elsewhere = Page(world.http.get(f"/embed/{link}").text).all("a", "tool")
+    assert [(attrs["href"], attrs["rel"]) for attrs in elsewhere] == [(f"/{link}", "noopener")]
+    assert page_of(world, link).all("a", "tool") == []
+
+
+def test_previews_learn_the_name_and_nothing_else(world: World) -> None:
+    link = world.pia.upload(simple_pdf(pages=1), "Offer.pdf")["shortId"]
+    told = {attrs["property"]: attrs["content"] for attrs in page_of(world, link).all("meta") if "property" in attrs}
+    assert told == {
+        "og:type": "website",
+        "og:site_name": "docshare",
+        "og:title": "Offer.pdf",
+        "og:description": "A shared document, 1 page",
+    }
