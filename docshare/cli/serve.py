@@ -289,9 +289,14 @@ def _lend(ctx: Context, command: tuple[str, ...], stop: threading.Event) -> int:
     if program is None:
         raise Stop(ExitCode.USAGE, f"--exec: no such program: {command[0]}")
     child = subprocess.Popen([program, *command[1:]], env=dict(ctx.env))
-    threading.Thread(target=lambda: (stop.wait(), child.terminate()), daemon=True).start()
+    threading.Thread(target=_terminate_at, args=(stop, child), daemon=True).start()
     code = child.wait()
     return code if code >= 0 else 128 - code
+
+
+def _terminate_at(stop: threading.Event, child: "subprocess.Popen[bytes]") -> None:
+    stop.wait()
+    child.terminate()
 
 
 def _configure_log(log: str, *, quiet: bool) -> None:

@@ -39,7 +39,7 @@ def test_a_terminal_shows_cursors_as_a_table(used: Shell) -> None:
     tail(used, "--type", "view,gate", "--cursor", "two", "--once")
     used.tty = True
     head, *lines = used("events", "cursor", "list", "--no-color").lines
-    assert head.split()[:3] == ["NAME", "STREAM", "FILE"]
+    assert head.split()[:3] == ["NAME", "STREAM", "CURSOR"]
     assert "view:3 gate:start" in lines[1]
 
 

@@ -165,7 +165,7 @@ def test_a_terminal_gets_a_table(api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     done = shell("events", "list", "--no-color")
     head, line = done.lines
-    assert head.split() == ["WHEN", "TYPE", "FILE", "COUNTRY", "PAGES", "TIME", "FIELDS", "ID"]
+    assert head.split() == ["WHEN", "TYPE", "FILE", "COUNTRY", "PAGES", "TIME", "ID"]
     assert line.split()[2:] == ["view", "deck.pdf", "DE", "3", "1m", "42s", "2"]
 
 

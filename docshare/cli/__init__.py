@@ -1,0 +1,1 @@
+"""The commands. They read the contract and the client library; only ``serve`` and ``admin`` reach the server."""

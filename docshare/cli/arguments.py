@@ -1,0 +1,105 @@
+"""The notations for a file: UUID, short id, share link, ``slug:NAME``, ``@last``, and ``-`` for ids on stdin."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from docshare.cli import memory
+from docshare.cli.exits import ExitCode, Stop
+
+if TYPE_CHECKING:
+    from docshare.cli.context import Context
+    from docshare.client import Client
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
+_SHORT_ID = re.compile(r"[0-9A-Za-z]{12}", re.ASCII)
+_SLUG = re.compile(r"[a-z0-9-]{1,64}", re.ASCII)
+
+FILE_HELP = "UUID, short id, share link, slug:NAME or @last."
+FILES_HELP = "UUID, short id, share link, slug:NAME, @last, or - for ids on stdin."
+
+
+def sha256_of(path: Path) -> str:
+    """The hex digest of a local file, read in blocks."""
+    import hashlib
+
+    with open(path, "rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+class FileNames:
+    """Turns what the user wrote into ids for the API; asks for the file list at most once, and only for a slug."""
+
+    def __init__(self, context: "Context", client: "Client") -> None:
+        self._ctx = context
+        self._client = client
+
+    def one(self, word: str) -> str:
+        """The UUID or short id that ``word`` means. Stop (2) if it means nothing, Stop (3) for an unknown slug."""
+        if word == "@last":
+            return self._last()
+        if word.startswith(("http://", "https://")):
+            return self._of_link(word)
+        if word.startswith("slug:"):
+            return self._of_slug(word.removeprefix("slug:"))
+        if _UUID.fullmatch(word.lower()):
+            return word.lower()
+        if _SHORT_ID.fullmatch(word):
+            return word
+        raise Stop(ExitCode.USAGE, f"{word!r} names no file", hint=f"A file is given as {FILE_HELP}")
+
+    def many(self, words: Sequence[str]) -> list[str]:
+        """The ids for several words, without doubles, in order; ``-`` stands for the ids on stdin."""
+        found: dict[str, None] = {}
+        for word in words:
+            for name in self._stdin_ids() if word == "-" else [word]:
+                found[self.one(name)] = None
+        if not found:
+            raise Stop(ExitCode.USAGE, "no file was named")
+        return list(found)
+
+    def _stdin_ids(self) -> Iterable[str]:
+        """The first word of each line, so that the rows of ``docshare ls`` can be piped in as they are."""
+        for line in self._ctx.stdin:
+            words = line.split()
+            if words:
+                yield words[0]
+
+    def _last(self) -> str:
+        last = memory.last(self._ctx)
+        if last is None:
+            raise Stop(ExitCode.USAGE, "@last: nothing was uploaded with this profile from here yet")
+        return str(last["uuid"])
+
+    def _of_link(self, link: str) -> str:
+        try:
+            parts = [part for part in unquote(urlsplit(link).path).split("/") if part]
+        except ValueError:
+            parts = []
+        name = parts[-1] if parts else ""
+        if _UUID.fullmatch(name.lower()):
+            return name.lower()
+        # Twelve small letters or digits may be a short id or, far more likely, a slug.
+        if _SHORT_ID.fullmatch(name) and not (_SLUG.fullmatch(name) and self._with_slug(name)):
+            return name
+        if _SLUG.fullmatch(name):
+            return self._of_slug(name)
+        raise Stop(ExitCode.USAGE, f"{link!r} is no share link")
+
+    def _of_slug(self, slug: str) -> str:
+        file = self._with_slug(slug)
+        if file is None:
+            raise Stop(ExitCode.NOT_FOUND, f"no file with the slug {slug!r}", hint="See: docshare files list")
+        return str(file["uuid"])
+
+    def _with_slug(self, slug: str) -> dict[str, Any] | None:
+        return next((file for file in self._files if file.get("slug") == slug), None)
+
+    @cached_property
+    def _files(self) -> list[dict[str, Any]]:
+        files = self._client.files.list()
+        memory.remember_files(self._ctx, files)
+        return files

@@ -1,0 +1,70 @@
+"""``docshare open``: a share link, or the report on its readers, in the browser."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+
+from docshare.cli.arguments import FILE_HELP, FileNames
+from docshare.cli.context import Context, current
+from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.output import Spec
+from docshare.cli.text import clean
+from docshare.cli.typer_compat import App
+
+app = App()
+
+
+def _opened(row: Mapping[str, Any], _: Context) -> Iterator[str]:
+    yield clean(str(row["url"]))
+
+
+_OPENED = Spec(plain=("url",), fields=("opened",), id="url", human=_opened)
+
+
+@app.command("open", spec=_OPENED)
+def open_link(
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    readership: Annotated[bool, typer.Option("--readership", help="Open the report on the readers instead.")] = False,
+) -> None:
+    """Open a share link in the browser.
+
+    The link is printed too. Over SSH, in CI and in a pipe nothing is opened. BROWSER names the browser.
+
+    Examples:
+
+      docshare open @last
+      docshare open slug:offer --readership
+    """
+    ctx = current()
+    client = ctx.client()
+    found = client.files.show(FileNames(ctx, client).one(file))
+    link = checked_link(found)
+    if readership:
+        link = f"{base_of(link)}/readership/{found['uuid']}"
+    opened = may_open(ctx) and ctx.open_browser(link)
+    ctx.emit({"url": link, "opened": opened}, _OPENED)
+
+
+def checked_link(file: Mapping[str, Any]) -> str:
+    """The share link of a File; Stop (11) if the server sent none, or one that a browser should not be given."""
+    link = str(file.get("shareUrl", ""))
+    if urlsplit(link).scheme not in ("http", "https"):
+        raise Stop(ExitCode.UNREACHABLE, "the server sent no share link for this file")
+    return link
+
+
+def base_of(link: str) -> str:
+    """The base address of a share link: all of it before the last slash."""
+    return link.rsplit("/", 1)[0]
+
+
+def may_open(ctx: Context) -> bool:
+    """Whether there is somebody to see a browser, and a desktop for it."""
+    if not ctx.stdout_tty or ctx.in_ci or ctx.env.get("SSH_CONNECTION") or ctx.env.get("SSH_TTY"):
+        return False
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return any(ctx.env.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))

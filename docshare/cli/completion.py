@@ -1,0 +1,48 @@
+"""``docshare completion``: the script that makes a shell complete docshare's words."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import docshare
+from docshare.cli.context import current
+from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.typer_compat import App
+
+app = App()
+
+SCRIPTS = {
+    "bash": "docshare.bash",
+    "zsh": "_docshare",
+    "fish": "docshare.fish",
+    "powershell": "docshare.ps1",
+}
+
+# In a wheel the scripts lie inside the package, in a source tree beside it.
+_PLACES = (Path(docshare.__file__).parent / "completions", Path(docshare.__file__).parent.parent / "completions")
+
+
+@app.command("completion")
+def completion(
+    shell: Annotated[str, typer.Argument(metavar="SHELL", help=f"One of {', '.join(SCRIPTS)}.")],
+) -> None:
+    """Print the completion script of a shell.
+
+    Nothing is installed and no start-up file is changed: where the output goes is yours to say. Ids of files come from
+    what docshare files list showed last; pressing TAB asks no server.
+
+    Examples:
+
+      docshare completion bash > ~/.local/share/bash-completion/completions/docshare
+      docshare completion zsh > ~/.zfunc/_docshare
+      docshare completion fish > ~/.config/fish/completions/docshare.fish
+      docshare completion powershell >> $PROFILE
+    """
+    ctx = current()
+    if shell not in SCRIPTS:
+        raise Stop(ExitCode.USAGE, f"no completion for {shell!r}", hint=f"Shells: {', '.join(SCRIPTS)}.")
+    script = next((place / SCRIPTS[shell] for place in _PLACES if (place / SCRIPTS[shell]).is_file()), None)
+    if script is None:
+        raise Stop(ExitCode.ERROR, "the completion scripts are missing from this installation")
+    ctx.write(script.read_text(encoding="utf-8"))

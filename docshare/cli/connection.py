@@ -1,0 +1,151 @@
+"""The server we talk to and the credential we show it, each with its origin.
+
+A saved credential is bound to the origin it was saved for: with another address in effect it stays at home.
+"""
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from docshare.cli import credentials
+from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.settings import Value, find, find_seconds, profile
+from docshare.client.address import origin_of
+
+if TYPE_CHECKING:
+    from docshare.cli.context import Context
+    from docshare.client import Client
+    from docshare.client.options import Exchange
+
+_COMMAND_SECONDS = 10
+_SHORTEST_SECRET = 6  # anything shorter is a word of the output, not worth hiding
+_SECRET_NAMES = ("authorization", "cookie", "token", "secret", "password", "code")
+
+
+class Connection(NamedTuple):
+    """``token``: the credential, a way to get it, or None; ``source``: where it came from, or why there is none."""
+
+    profile: Value
+    url: Value
+    origin: str
+    token: str | Callable[[], str] | None
+    source: str
+
+
+def connect(context: "Context") -> Connection:
+    """Decide address and credential; nothing is sent and no command is run yet. Stop (2) for a bad address."""
+    name, url = profile(context), find(context, "url")
+    origin = origin_of(str(url.value))
+    if not origin:
+        raise Stop(ExitCode.USAGE, f"{url.value!r} ({url.origin}) is not an http or https address")
+    token, source = _credential(context, name.value, origin)
+    return Connection(name, url, origin, token, source)
+
+
+def _credential(context: "Context", name: str | None, origin: str) -> tuple[str | Callable[[], str] | None, str]:
+    given = context.env.get("DOCSHARE_TOKEN", "").strip()
+    if given:
+        return keep_secret(context, given), "env DOCSHARE_TOKEN"
+    if name is None:
+        return None, "no profile is set up"
+    values = context.config.profiles[name]
+    if "token_command" in values and origin_of(str(values.get("url", ""))) == origin:
+        # Asked on the first request, and once: a vault may want a finger or a password for each answer.
+        return cache(lambda: _from_command(context, values["token_command"])), f"token_command of profile {name}"
+    saved = credentials.load(context.config_dir, name)
+    if saved is None:
+        return None, f"profile {name} has no credential"
+    if saved.origin != origin:
+        return None, f"the credential of profile {name} belongs to {saved.origin}"
+    if credentials.others_can_read(context.config_dir):
+        context.warn(f"others can read {context.config_dir / credentials.FILE_NAME}; run: chmod 600 on it")
+    return keep_secret(context, saved.token), f"credentials.json, profile {name}"
+
+
+def keep_secret(context: "Context", secret: str) -> str:
+    """``secret``, from now on hidden in every message and report."""
+    if len(secret) >= _SHORTEST_SECRET:
+        context.secrets.add(secret)
+    return secret
+
+
+def _from_command(context: "Context", command: str) -> str:
+    import shlex
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            shlex.split(command), stdout=subprocess.PIPE, timeout=_COMMAND_SECONDS, check=True, text=True
+        )
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        why = "it took too long" if isinstance(error, subprocess.TimeoutExpired) else str(error)
+        raise Stop(ExitCode.CREDENTIAL, f"token_command gave no credential: {why}") from error
+    token = done.stdout.strip()
+    if not token:
+        raise Stop(ExitCode.CREDENTIAL, "token_command printed nothing")
+    return keep_secret(context, token)
+
+
+def make_client(context: "Context") -> "Client":
+    """A client for the connection in effect. Stop (4) if there is no credential for it."""
+    from docshare import __version__
+    from docshare.client.client import Client
+    from docshare.client.clock import Clock
+
+    connection = context.connection
+    if connection.token is None:
+        raise Stop(
+            ExitCode.CREDENTIAL, f"no credential for {connection.origin}: {connection.source}", hint=_HOW_TO_SIGN_IN
+        )
+    return Client(
+        str(connection.url.value),
+        connection.token,
+        user_agent=f"docshare/{__version__} (python {sys.version.split()[0]}; {sys.platform})",
+        timeout=find_seconds(context, "timeout"),
+        retries=int(find(context, "retries").value),
+        max_wait=find_seconds(context, "max_wait"),
+        on_wait=lambda reason, seconds: _say_waiting(context, reason, seconds),
+        on_exchange=_Log(context).exchange,
+        verify=find(context, "ca_bundle").value or True,
+        allow_http=bool(find(context, "allow_http").value),
+        clock=Clock(wall=lambda: context.now() / 1000, monotonic=context.monotonic, sleep=context.sleep),
+    )
+
+
+_HOW_TO_SIGN_IN = "Set DOCSHARE_TOKEN, or run: docshare profile add NAME --url URL --with-token"
+
+
+def _say_waiting(context: "Context", reason: str, seconds: float) -> None:
+    if seconds >= 1:
+        context.note(f"{reason}, waiting {round(seconds)} s")
+
+
+class _Log:
+    """What ``-v`` and ``-vv`` show of each exchange, and the one notice about a route that is going away."""
+
+    def __init__(self, context: "Context") -> None:
+        self._ctx = context
+        self._told = False
+
+    def exchange(self, exchange: "Exchange") -> None:
+        """Tell one answered request."""
+        from urllib.parse import urlsplit
+
+        path = urlsplit(exchange.url).path
+        self._ctx.trace(f"{exchange.method} {path} {exchange.status} {exchange.seconds * 1000:.0f} ms")
+        for mark, headers in ((">", exchange.request_headers), ("<", exchange.headers)):
+            for key, value in headers.items():
+                self._ctx.trace(f"  {mark} {key}: {'***' if _secret_name(key) else value}", level=2)
+        self._notice({key.lower(): value for key, value in exchange.headers.items()}, path)
+
+    def _notice(self, headers: dict[str, str], path: str) -> None:
+        if self._told or not headers.keys() & {"deprecation", "sunset"}:
+            return
+        self._told = True
+        end = f" and ends on {headers['sunset']}" if "sunset" in headers else ""
+        self._ctx.warn(f"{path} of this server is deprecated{end}; look for a newer docshare")
+
+
+def _secret_name(name: str) -> bool:
+    return any(word in name.lower() for word in _SECRET_NAMES)

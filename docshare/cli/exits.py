@@ -1,0 +1,126 @@
+"""Exit codes: an interface that scripts rely on, so the numbers never change their meaning.
+
+``Stop`` is how the command line itself refuses; a ``Problem`` is how the server did. ``exit_code`` turns either, or an
+exception of the client library, into the number.
+"""
+
+from enum import IntEnum
+
+from docshare.client.errors import ClientError, TransportError, UnknownOutcome
+from docshare.contract.problems import Problem
+
+
+class ExitCode(IntEnum):
+    """Every code the command line ends with."""
+
+    OK = 0
+    ERROR = 1
+    USAGE = 2
+    NOT_FOUND = 3
+    CREDENTIAL = 4
+    FORBIDDEN = 5
+    PLAN = 6
+    CONFLICT = 7
+    GONE = 8
+    REJECTED = 9
+    RATE_LIMITED = 10
+    UNREACHABLE = 11
+    PARTIAL = 12
+    CHECK_FAILED = 13
+    UNKNOWN_OUTCOME = 14
+    DEADLINE = 124
+    INTERRUPTED = 130
+    CLOSED_PIPE = 141
+    TERMINATED = 143
+
+
+MEANINGS: dict[ExitCode, str] = {
+    ExitCode.OK: "Done. An empty list is success.",
+    ExitCode.ERROR: "Unexpected error; a report is kept in crash.log of the state directory.",
+    ExitCode.USAGE: "Wrong usage, bad local input, or a confirmation that was missing or declined.",
+    ExitCode.NOT_FOUND: "Not found (HTTP 404).",
+    ExitCode.CREDENTIAL: "No, bad or expired credential (HTTP 401).",
+    ExitCode.FORBIDDEN: "Forbidden, or the credential lacks a scope (HTTP 403).",
+    ExitCode.PLAN: "The plan is too low or one of its limits is reached (HTTP 403).",
+    ExitCode.CONFLICT: "Conflict with the current state (HTTP 409), or another process holds the lock.",
+    ExitCode.GONE: "Gone: the link is expired or burned (HTTP 410).",
+    ExitCode.REJECTED: "The server rejected what was sent (HTTP 400, 405, 413, 415, 422).",
+    ExitCode.RATE_LIMITED: "Still rate limited after waiting (HTTP 429).",
+    ExitCode.UNREACHABLE: "Server or network failure (HTTP 5xx, DNS, TLS, timeouts).",
+    ExitCode.PARTIAL: "Some items of many failed.",
+    ExitCode.CHECK_FAILED: "A check failed.",
+    ExitCode.UNKNOWN_OUTCOME: "A write may or may not have happened; look before trying again.",
+    ExitCode.DEADLINE: "The --deadline, or the --timeout of a tail, passed before the goal.",
+    ExitCode.INTERRUPTED: "Interrupted (Ctrl-C).",
+    ExitCode.CLOSED_PIPE: "The reader of standard output went away.",
+    ExitCode.TERMINATED: "Terminated (SIGTERM).",
+}
+
+_BY_STATUS: dict[int, ExitCode] = {
+    401: ExitCode.CREDENTIAL,
+    403: ExitCode.FORBIDDEN,
+    404: ExitCode.NOT_FOUND,
+    409: ExitCode.CONFLICT,
+    410: ExitCode.GONE,
+    429: ExitCode.RATE_LIMITED,
+}
+
+
+class Stop(Exception):
+    """The command line refuses or gives up.
+
+    Parameters: ``exit`` the code to end with; ``detail`` what is wrong, in one sentence; ``hint`` what to do about it;
+    ``code`` the word for ``error.code`` in JSON (default: the name of the exit code in lower case).
+    """
+
+    def __init__(self, exit: ExitCode, detail: str, *, hint: str = "", code: str = "") -> None:
+        self.exit = exit
+        self.detail = detail
+        self.hint = hint
+        self.code = code or exit.name.lower()
+        super().__init__(detail)
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived. Not an ``Exception``, so that only clean-up code sees it on the way out."""
+
+
+class DeadlinePassed(BaseException):
+    """The time given with ``--deadline`` is over."""
+
+
+class ClosedPipe(BaseException):
+    """The reader of standard output went away. Kept apart from a broken pipe to the server, which is a failure."""
+
+
+def problem_exit(problem: Problem, *, at_file_limit: bool = False) -> ExitCode:
+    """The exit code of a problem document. ``at_file_limit``: the caller knows that a plan limit is the reason, which
+    the server says with the code ``forbidden`` (section Errors)."""
+    if problem.code == "plan_required" or (problem.status == 403 and at_file_limit):
+        return ExitCode.PLAN
+    if problem.status in _BY_STATUS:
+        return _BY_STATUS[problem.status]
+    if 400 <= problem.status < 500:
+        return ExitCode.REJECTED
+    return ExitCode.UNREACHABLE
+
+
+def exit_code(error: BaseException) -> ExitCode:
+    """The exit code for what ended a command."""
+    if isinstance(error, Stop):
+        return error.exit
+    if isinstance(error, Problem):
+        return problem_exit(error, at_file_limit=getattr(error, "at_file_limit", False))
+    return next((code for kind, code in _BY_KIND.items() if isinstance(error, kind)), ExitCode.ERROR)
+
+
+# The first match counts, so a special kind stands before the general one.
+_BY_KIND: dict[type[BaseException], ExitCode] = {
+    KeyboardInterrupt: ExitCode.INTERRUPTED,
+    Terminated: ExitCode.TERMINATED,
+    DeadlinePassed: ExitCode.DEADLINE,
+    ClosedPipe: ExitCode.CLOSED_PIPE,
+    UnknownOutcome: ExitCode.UNKNOWN_OUTCOME,
+    TransportError: ExitCode.UNREACHABLE,
+    ClientError: ExitCode.USAGE,
+}

@@ -1,0 +1,243 @@
+"""``docshare files``: list, show, delete and download."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from docshare.cli import memory
+from docshare.cli.arguments import FILE_HELP, FILES_HELP, FileNames
+from docshare.cli.context import Context, current
+from docshare.cli.download import SAVED, download
+from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.output import Column, Spec, compiled_query, dig, run_query
+from docshare.cli.text import clean, local_time
+from docshare.cli.typer_compat import App
+from docshare.contract.wire import parse_instant
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+app = App("List, show, download and delete files.")
+app.command("download", spec=SAVED)(download)
+
+# Spec gap: File object; every key a server may send, in its order.
+_FIELDS = (
+    "uuid", "shortId", "slug", "originalName", "size", "mimeType", "createdAt", "deleteAt", "viewCount", "viewerMode",
+    "protected", "allowDownload", "requireEmail", "notifyOnView", "contentVersion", "totalPages", "updatedAt",
+    "viewsConsumed", "viewerSettings", "askReceipt", "watermark", "showExpiry", "commentsEnabled",
+    "commentsAllowPublic", "notifyOnComment", "marksEnabled", "annotationsEnabled", "designToolUpdatesEnabled",
+    "viewLimit", "burnedAt", "gateFields", "gateDomains", "pageRange", "shareUrl", "sha256",
+)  # fmt: skip
+
+
+def _id(file: Mapping[str, Any]) -> str:
+    return str(file.get("shortId") or file.get("uuid", ""))
+
+
+def _state(file: Mapping[str, Any]) -> str:
+    """The short words of the last column: what is unusual about a file."""
+    expiry = parse_instant(str(file.get("deleteAt", "")))
+    words = {
+        "burned": "burnedAt" in file,
+        "expired": expiry is not None and expiry <= current().now(),
+        "password": file.get("protected"),
+        "gate": file.get("requireEmail"),
+        "no download": file.get("allowDownload") is False,
+        "page range": "pageRange" in file,
+    }
+    return ", ".join(word for word, holds in words.items() if holds)
+
+
+_LIST = Spec(
+    table=(
+        Column("originalName", "NAME", role="bold", flexible=True),
+        Column("shortId", "ID", role="id", show=_id),
+        Column("viewCount", "VIEWS", rank=2),
+        Column("size", "SIZE", kind="size", rank=4),
+        Column("createdAt", "UPLOADED", kind="when", rank=5),
+        Column("deleteAt", "EXPIRES", kind="when", rank=3),
+        Column("state", "STATE", role="warn", rank=1, show=_state),
+    ),
+    plain=("shortId", "uuid", "originalName", "size", "viewCount", "createdAt", "deleteAt", "slug"),
+    fields=_FIELDS,
+    id="shortId",
+    empty="no files yet; share one with: docshare upload FILE",
+)
+
+_SHOW = Spec(
+    table=(
+        Column("originalName", "name", role="bold"),
+        Column("shareUrl", "link", role="id"),
+        Column("shortId", "short id"),
+        Column("uuid", "uuid"),
+        Column("slug", "slug"),
+        Column("size", "size", kind="size"),
+        Column("totalPages", "pages"),
+        Column("viewCount", "views"),
+        Column("viewLimit", "view limit"),
+        Column("createdAt", "uploaded", kind="moment"),
+        Column("deleteAt", "expires", kind="moment"),
+        Column("burnedAt", "burned", kind="moment"),
+        Column("viewerMode", "mode"),
+        Column("contentVersion", "version"),
+        Column("state", "state", role="warn", show=_state),
+        Column("sha256", "sha256", role="dim"),
+    ),
+    plain=("uuid", "shortId", "originalName", "shareUrl"),
+    fields=(*_FIELDS, "revisions"),
+    id="shortId",
+)
+
+
+@app.command("list", spec=_LIST)
+def list_files(
+    where: Annotated[
+        str | None, typer.Option("--filter", metavar="EXPR", help="Keep files for which this JMESPath is true.")
+    ] = None,
+    sort: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Sort by this field; -KEY is the other way round.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-L", min=1, metavar="N", help="Show at most N files.")
+    ] = None,
+) -> None:
+    """List the files of the account.
+
+    Newest first. Files in the trash are not listed. A pipe gets tab-separated shortId, uuid, originalName, size,
+    viewCount, createdAt, deleteAt, slug.
+
+    Examples:
+
+      docshare files list
+      docshare files list --filter 'viewCount > `10`' --sort -viewCount
+      docshare files list --json | jq -r '.[].shareUrl'
+    """
+    ctx = current()
+    query = compiled_query(where, "--filter")
+    files = ctx.client().files.list()
+    memory.remember_files(ctx, files)
+    kept = files if query is None else [file for file in files if run_query(query, file, "--filter")]
+    shown = _sorted(kept, sort)[:limit]
+    ctx.emit(shown, _LIST)
+    if len(shown) < len(kept):
+        ctx.note(f"showing {len(shown)} of {len(kept)}")
+
+
+def _sorted(files: list[dict[str, Any]], key: str | None) -> list[dict[str, Any]]:
+    if key is None:
+        return files
+    name = key.removeprefix("-")
+    if name.split(".")[0] not in _FIELDS:
+        raise Stop(
+            ExitCode.USAGE, f"--sort: no such field: {name}", hint="List them with: docshare files list --fields '?'"
+        )
+    have = [file for file in files if isinstance(dig(file, name), str | int | float)]
+    lack = [file for file in files if not isinstance(dig(file, name), str | int | float)]
+    have.sort(key=lambda file: _order(dig(file, name)), reverse=key.startswith("-"))
+    return have + lack
+
+
+def _order(value: Any) -> tuple[int, float, str]:
+    """Numbers before texts, so that a field of mixed kinds still has an order."""
+    return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, value.casefold())
+
+
+@app.command("show", spec=_SHOW)
+def show(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]) -> None:
+    """Show one file.
+
+    A pipe gets one line per field, its name and its value.
+
+    Examples:
+
+      docshare files show @last
+      docshare show aB3dE5fG7hJ9 --fields shareUrl
+      docshare show https://docs.example/aB3dE5fG7hJ9 --json
+    """
+    ctx = current()
+    client = ctx.client()
+    ctx.emit(client.files.show(FileNames(ctx, client).one(file)), _SHOW)
+
+
+def _deleted(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+    purge = parse_instant(str(row.get("purgeAt", "")))
+    what = f"trashed until {local_time(purge)[:10]}" if purge is not None else "deleted for good"
+    named = f"{context.out_screen.paint('id', clean(str(row['file'])))}  " if "file" in row else ""
+    yield named + what
+
+
+_DELETE = Spec(
+    plain=("file", "trashed", "purgeAt"),
+    fields=("trashedAt",),
+    id="file",
+    human=_deleted,
+)
+
+
+@app.command("delete", spec=_DELETE)
+def delete(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILES_HELP)],
+    purge: Annotated[bool, typer.Option("--purge", help="Delete for good instead of moving to the trash.")] = False,
+    typed: Annotated[
+        str | None, typer.Option("--confirm", metavar="FILE", help="Consent to --purge by naming the file.")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option(metavar="N", help="With --yes and --purge: consent to exactly N files.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+) -> ExitCode:
+    """Delete files.
+
+    Basic and Pro keep deleted files in the trash for a while; on Free, and with --purge, they are gone for good. On a
+    terminal you are asked first; elsewhere --yes is needed. Exit code 12 if some files could not be deleted.
+
+    Examples:
+
+      docshare files delete aB3dE5fG7hJ9
+      docshare rm slug:old-offer --yes
+      docshare ls --filter 'viewCount == `0`' | docshare rm - --yes
+    """
+    from docshare.cli import bulk
+
+    ctx = current()
+    client = ctx.client()
+    ids = FileNames(ctx, client).many(files)
+    if dry_run:
+        return bulk.planned(ctx, [("DELETE", f"/api/v1/files/{file}{'?purge=1' if purge else ''}", "") for file in ids])
+    _consent(ctx, client, ids, Consent(purge, typed, count))
+
+    def work(file: str) -> dict[str, Any]:
+        client.pace()
+        return client.files.delete(file, purge)
+
+    return bulk.each(ctx, ctx.emitter(_DELETE), ids, "file", work)
+
+
+class Consent(NamedTuple):
+    """What the command line says about consent: ``--purge``, ``--confirm`` and ``--count``."""
+
+    purge: bool
+    typed: str | None
+    number: int | None
+
+
+def _consent(ctx: Context, client: "Client", ids: list[str], given: Consent) -> None:
+    from docshare.cli import prompts
+
+    what = ids[0] if len(ids) == 1 else f"{len(ids)} files"
+    if given.purge:
+        prompts.confirm_severe(ctx, f"Deleting {what} for good", ids, typed=given.typed, count=given.number)
+        return
+    if ctx.options.yes or not ctx.may_prompt:
+        prompts.confirm(ctx, f"Deleting {what}")
+        return
+    keeps = _has_trash(str(client.account.show().get("tier", "")))
+    prompts.confirm(ctx, f"Move {what} to the trash?" if keeps else f"Delete {what} for good (Free has no trash)?")
+
+
+def _has_trash(tier: str) -> bool:
+    from docshare.contract.plans import PLAN_LIMITS, Plan
+
+    plan = next((plan for plan in Plan if plan.tier == tier), None)
+    return plan is None or PLAN_LIMITS[plan].trash_ms is not None

@@ -1,0 +1,62 @@
+"""``docshare help``: topics, and commands by another way."""
+
+from typing import Annotated
+
+import typer
+
+from docshare.cli import topics
+from docshare.cli.context import Context, current
+from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.typer_compat import App, help_of
+
+app = App()
+
+
+@app.command("help")
+def help_on(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[TOPIC]", help="A topic, or the words of a command.")
+    ] = None,
+) -> None:
+    """Explain a topic or a command.
+
+    Without a topic, lists the topics. The same texts are manual pages: man docshare-exit-codes
+
+    Examples:
+
+      docshare help
+      docshare help exit-codes
+      docshare help events tail
+    """
+    ctx = current()
+    if not words:
+        _list_topics(ctx)
+    elif len(words) == 1 and words[0] in topics.TOPICS:
+        _print_topic(ctx, words[0])
+    else:
+        _print_command(ctx, words)
+
+
+def _list_topics(ctx: Context) -> None:
+    ctx.print("Topics:")
+    for line in topics.rows((topic, topics.summary(topic)) for topic in topics.TOPICS):
+        ctx.print(line)
+    ctx.print("\nCommands: docshare --help, or docshare help COMMAND")
+
+
+def _print_topic(ctx: Context, topic: str) -> None:
+    screen = ctx.out_screen
+    first, *rest = topics.load(topic).splitlines()
+    ctx.print(screen.paint("bold", first))
+    for line in rest:
+        ctx.print(screen.paint("bold", line[2:].upper()) if line.startswith("# ") else line)
+
+
+def _print_command(ctx: Context, words: list[str]) -> None:
+    from docshare.cli.main import app as root
+
+    text = help_of(root, words)
+    if text is None:
+        known = ", ".join(topics.TOPICS)
+        raise Stop(ExitCode.USAGE, f"no topic or command {' '.join(words)!r}", hint=f"Topics: {known}.")
+    ctx.print(text)

@@ -1,0 +1,181 @@
+"""The root of the command line: the registry, the global options, and the one boundary around every command.
+
+How a command joins: its module under ``docshare/cli`` holds ``app = App(help=...)`` (``typer_compat.App``, for groups
+inside groups too) and registers functions with ``@app.command()``. One function and no callback make a command, several
+make a group. ``REGISTRY`` names the module with a one-line summary, which must equal the first line of the real help.
+The docstring of a command is its help: that line, paragraphs, then ``Examples:`` and an indented block. A command takes
+``ctx = current()``, prints through ``ctx``, and returns None or an exit code; it refuses by raising ``Stop``. Modules
+import requests, the server, imaging and the like inside functions only.
+"""
+
+import gc
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from typing import Annotated, Any, ClassVar
+
+import typer
+
+from docshare.cli import errors, signals
+from docshare.cli.context import Context, activated, current, system_context
+from docshare.cli.options import COLORS, FORMATS, PROGRESS, Options
+from docshare.cli.text import seconds
+from docshare.cli.typer_compat import App, LazyGroup, Stub, build, hoist
+
+_SHARE, _WATCH, _SERVER, _SETUP = "Share", "Watch", "Server", "Set up and learn"
+
+REGISTRY = (
+    Stub("upload", "docshare.cli.upload", _SHARE, "Share documents: upload them and print their links."),
+    Stub("files", "docshare.cli.files", _SHARE, "List, show, download and delete files."),
+    Stub("ls", "docshare.cli.files", _SHARE, "List the files of the account.", inner="list"),
+    Stub("show", "docshare.cli.files", _SHARE, "Show one file.", inner="show"),
+    Stub("rm", "docshare.cli.files", _SHARE, "Delete files.", inner="delete"),
+    Stub("download", "docshare.cli.files", _SHARE, "Download the stored PDF of a file.", inner="download"),
+    Stub("qr", "docshare.cli.qr", _SHARE, "Show or save the QR code of a share link."),
+    Stub("open", "docshare.cli.browse", _SHARE, "Open a share link in the browser."),
+    Stub("events", "docshare.cli.events", _WATCH, "See who viewed and downloaded, once or live."),
+    Stub("whoami", "docshare.cli.whoami", _WATCH, "Show the account behind the credential."),
+    Stub("serve", "docshare.cli.serve", _SERVER, "Run the bundled server.", rest="--exec"),
+    Stub("admin", "docshare.cli.admin", _SERVER, "Look after the bundled server: accounts, keys, storage."),
+    Stub("profile", "docshare.cli.profile", _SETUP, "Servers and credentials by name."),
+    Stub("completion", "docshare.cli.completion", _SETUP, "Print the completion script of a shell."),
+    Stub("help", "docshare.cli.help", _SETUP, "Explain a topic or a command."),
+)
+
+
+class Root(LazyGroup):
+    """The command ``docshare``."""
+
+    stubs: ClassVar = {stub.name: stub for stub in REGISTRY}
+
+
+app = App("Share documents as links and see who read them.", cls=Root)
+
+
+def _choice(words: Sequence[str]) -> Any:
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in words:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(words)}.")
+        return value
+
+    return check
+
+
+def _duration(value: str | None) -> str | None:
+    if value is not None:
+        try:
+            seconds(value)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    return value
+
+
+def _version(value: bool) -> None:
+    if value:
+        from docshare.__main__ import version_line
+
+        current().print(version_line())
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    profile: Annotated[str | None, typer.Option(metavar="PROFILE", help="Use this profile.")] = None,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Talk to this server.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON as the API sent it.")] = False,
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="FORMAT", callback=_choice(FORMATS), help=f"One of {', '.join(FORMATS)}."),
+    ] = None,
+    fields: Annotated[str | None, typer.Option(metavar="A,B.C", help="Print these fields; '?' lists them.")] = None,
+    query: Annotated[str | None, typer.Option(metavar="EXPR", help="Select from the JSON by JMESPath.")] = None,
+    template: Annotated[str | None, typer.Option(metavar="TEXT", help="Print one line per row: '{shortId}'.")] = None,
+    header: Annotated[bool | None, typer.Option("--header/--no-header", help="Print a header line.")] = None,
+    raw_csv: Annotated[bool, typer.Option("--raw-csv", help="Leave CSV cells that look like formulas alone.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
+    verbose: Annotated[
+        int, typer.Option("--verbose", "-v", count=True, show_default=False, help="Show requests; -vv headers.")
+    ] = 0,
+    color: Annotated[
+        str | None, typer.Option(metavar="WHEN", callback=_choice(COLORS), help=f"One of {', '.join(COLORS)}.")
+    ] = None,
+    no_color: Annotated[bool, typer.Option("--no-color", help="The same as --color=never.")] = False,
+    progress: Annotated[
+        str, typer.Option(metavar="HOW", callback=_choice(PROGRESS), help=f"One of {', '.join(PROGRESS)}.")
+    ] = "auto",
+    no_input: Annotated[bool, typer.Option("--no-input", help="Never ask; fail instead.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Answer yes to questions.")] = False,
+    timeout: Annotated[
+        str | None, typer.Option(metavar="TIME", callback=_duration, help="Give up on a silent server.")
+    ] = None,
+    deadline: Annotated[
+        str | None, typer.Option(metavar="TIME", callback=_duration, help="End the whole command after this time.")
+    ] = None,
+    retries: Annotated[int | None, typer.Option(min=0, metavar="N", help="Repeat failed calls this often.")] = None,
+    max_wait: Annotated[
+        str | None, typer.Option(metavar="TIME", callback=_duration, help="Wait this long for a rate limit.")
+    ] = None,
+    allow_http: Annotated[bool, typer.Option("--allow-http", help="Send the credential over plain http.")] = False,
+    ca_bundle: Annotated[str | None, typer.Option(metavar="FILE", help="Trust these certificates.")] = None,
+    version: Annotated[  # noqa: ARG001 - its callback has answered before
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Share documents as links and see who read them."""
+    if as_json and format_ not in (None, "json", "jsonl"):
+        raise typer.BadParameter(f"--json and --format {format_} exclude each other.")
+    context = current()
+    context.options = Options(
+        profile=profile,
+        url=url,
+        format=format_ or ("json" if as_json else None),
+        fields=fields,
+        query=query,
+        template=template,
+        header=header,
+        raw_csv=raw_csv,
+        quiet=quiet,
+        verbose=verbose,
+        color="never" if no_color else color,
+        progress=progress,
+        no_input=no_input,
+        yes=yes,
+        timeout=_seconds(timeout),
+        deadline=_seconds(deadline),
+        retries=retries,
+        max_wait=_seconds(max_wait),
+        allow_http=allow_http,
+        ca_bundle=ca_bundle,
+    )
+    signals.set_deadline(context.options.deadline)
+
+
+def _seconds(text: str | None) -> float | None:
+    return None if text is None else seconds(text)
+
+
+def main(argv: Sequence[str], context: Context | None = None) -> int:
+    """Run one command line (without the program's name) and return its exit code.
+
+    This is the only place where an exception becomes an exit code and words on standard error.
+    """
+    alone = context is None
+    context = context or system_context()
+    with activated(context), signals.handled(), redirect_stdout(context.stdout):  # help is printed by Typer
+        try:
+            code = _run(argv, context, alone)
+            context.flush()
+        except BaseException as error:  # noqa: BLE001 - the boundary: nothing may leave it as a traceback
+            code = errors.report(context, error)
+    return int(code)
+
+
+def _run(argv: Sequence[str], context: Context, alone: bool) -> int:
+    command = build(app)
+    line = hoist(command, argv)
+    if alone:  # everything is loaded: what is here now stays, and garbage is collected from here on
+        gc.freeze()
+        gc.enable()
+    context.options = errors.provisional(line.front)
+    with command.make_context("docshare", [*line.front, *line.rest]) as parsed:
+        code = command.invoke(parsed)
+    return code or 0

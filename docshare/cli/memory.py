@@ -1,0 +1,74 @@
+"""What commands remember for later ones: the last upload (``@last``) and words for completion.
+
+Both are comforts: where they cannot be written (a read-only home), the command goes on without them.
+"""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.exits import Stop
+from docshare.cli.storage import locked, replace_file
+from docshare.cli.words import file_lines, safe_line
+
+if TYPE_CHECKING:
+    from docshare.cli.context import Context
+
+_LAST = "last.json"
+
+
+def remember_last(context: "Context", file: Mapping[str, Any]) -> None:
+    """Keep ``uuid``, ``shortId`` and ``shareUrl`` of an upload as ``@last`` of the profile in effect."""
+    import json
+
+    path = context.state_dir / _LAST
+    kept = {key: file[key] for key in ("uuid", "shortId", "shareUrl") if key in file}
+    with suppress(Stop), locked(context.state_dir / ".lock"):
+        replace_file(path, json.dumps({**_all_last(context), _owner(context): kept}, indent=2) + "\n", private=True)
+
+
+def last(context: "Context") -> dict[str, Any] | None:
+    """The last upload of the profile in effect, or None."""
+    found = _all_last(context).get(_owner(context))
+    return found if isinstance(found, dict) and isinstance(found.get("uuid"), str) else None
+
+
+def _all_last(context: "Context") -> dict[str, Any]:
+    import json
+
+    try:
+        data = json.loads((context.state_dir / _LAST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _owner(context: "Context") -> str:
+    connection = context.connection
+    return str(connection.profile.value or connection.origin)
+
+
+def remember_files(context: "Context", files: Iterable[Mapping[str, Any]]) -> None:
+    """Keep the ids of a file list for completion."""
+    name = str(context.connection.profile.value or "")
+    _write_words(context, f"files-{name}", file_lines(files))
+    if not context.options.profile and not context.env.get("DOCSHARE_PROFILE"):
+        remember_default(context, name)
+
+
+def remember_profiles(context: "Context", urls: Mapping[str, str]) -> None:
+    """Keep the names of the profiles for completion."""
+    _write_words(context, "profiles", [safe_line(name, url) for name, url in urls.items()])
+
+
+def remember_default(context: "Context", name: str) -> None:
+    """Keep the name of the default profile for completion, which does not read the configuration."""
+    _write_words(context, "current", [name])
+
+
+def _write_words(context: "Context", name: str, lines: Iterable[str]) -> None:
+    path = context.cache_dir / "complete" / name
+    text = "\n".join(lines) + "\n"
+    with suppress(Stop, OSError):
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            replace_file(path, text)

@@ -1,0 +1,32 @@
+"""The values of the global options, as plain data. ``main.root`` declares the options themselves."""
+
+from typing import NamedTuple
+
+FORMATS = ("table", "plain", "csv", "tsv", "json", "jsonl", "ids")
+PROGRESS = ("auto", "bar", "plain", "json", "none")
+COLORS = ("always", "auto", "never")
+
+
+class Options(NamedTuple):
+    """What was given on the command line; None or False where nothing was. Times in seconds."""
+
+    profile: str | None = None
+    url: str | None = None
+    format: str | None = None
+    fields: str | None = None
+    query: str | None = None
+    template: str | None = None
+    header: bool | None = None
+    raw_csv: bool = False
+    quiet: bool = False
+    verbose: int = 0
+    color: str | None = None
+    progress: str = "auto"
+    no_input: bool = False
+    yes: bool = False
+    timeout: float | None = None
+    deadline: float | None = None
+    retries: int | None = None
+    max_wait: float | None = None
+    allow_http: bool = False
+    ca_bundle: str | None = None

@@ -1,0 +1,38 @@
+"""Where configuration, state and cache live. Only ``os`` and ``sys``, because completion asks on every TAB.
+
+The answers are those of platformdirs (a test compares them), which costs more to import than all of completion.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+
+_APP = "docshare"
+_XDG = {
+    "config": ("XDG_CONFIG_HOME", ".config"),
+    "state": ("XDG_STATE_HOME", ".local/state"),
+    "cache": ("XDG_CACHE_HOME", ".cache"),
+    "data": ("XDG_DATA_HOME", ".local/share"),
+}
+_MAC = {"cache": "Library/Caches"}
+
+
+def directory(kind: str, env: Mapping[str, str], platform: str = sys.platform) -> str:
+    """The directory of ``kind`` (config, state, cache or data); ``DOCSHARE_<KIND>_DIR`` names it outright."""
+    named = env.get(f"DOCSHARE_{kind.upper()}_DIR", "").strip()
+    if named:
+        return os.path.abspath(os.path.expanduser(named))
+    if platform == "win32":
+        local = env.get("LOCALAPPDATA") or os.path.join(_home(env), "AppData", "Local")
+        return os.path.join(local, _APP, "Cache") if kind == "cache" else os.path.join(local, _APP)
+    variable, folder = _XDG[kind]
+    base = env.get(variable, "").strip()
+    if os.path.isabs(base):
+        return os.path.join(base, _APP)
+    if platform == "darwin":
+        folder = _MAC.get(kind, "Library/Application Support")
+    return os.path.join(_home(env), folder, _APP)
+
+
+def _home(env: Mapping[str, str]) -> str:
+    return env.get("HOME") or os.path.expanduser("~")

@@ -1,0 +1,61 @@
+"""Completion scripts, written from the command tree.
+
+The scripts are static: words and options stand in them, and only ids come from ``docshare __complete``, whose lines
+hold no character that means something to a shell. No script evaluates text it was given.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from docshare.cli.tree import Argument, Command, Option, Value
+
+HEADER = "completion for docshare; written by: python -m docshare.cli.reference"
+
+
+@dataclass(frozen=True)
+class Node:
+    """What can follow one path of command words: further words with their summaries, options, and arguments."""
+
+    path: str
+    words: tuple[tuple[str, str], ...]
+    options: tuple[Option, ...]
+    argument: Value | None
+
+
+def nodes(root: Command) -> list[Node]:
+    """Every command, the root first. Options of the root are offered everywhere, so they stand at the root only."""
+    return [
+        Node(
+            path=" ".join(command.path),
+            words=tuple((child.path[-1], child.summary) for child in command.children),
+            options=(*command.options, _HELP),
+            argument=_first(command.arguments),
+        )
+        for command in root.walk()
+    ]
+
+
+_HELP = Option(("--help", "-h"), "", "Show help and end.", "", "", None)
+
+
+def _first(arguments: tuple[Argument, ...]) -> Value | None:
+    return arguments[0].value if arguments else None
+
+
+def valued_before_commands(root: Command) -> list[str]:
+    """Options that take a value and may stand before a command word, so that the value is not taken for one."""
+    groups = [command for command in root.walk() if command.children]
+    return [name for group in groups for option in group.options if option.metavar for name in option.names]
+
+
+def script(shell: str, root: Command) -> str:
+    """The completion script of a shell."""
+    from docshare.cli.shells import bash, fish, powershell, zsh
+
+    writers: dict[str, Callable[[Command], str]] = {
+        "bash": bash.script,
+        "zsh": zsh.script,
+        "fish": fish.script,
+        "powershell": powershell.script,
+    }
+    return writers[shell](root)

@@ -1,0 +1,48 @@
+"""Signals as exceptions, so that every command cleans up in plain ``finally`` blocks."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from docshare.cli.exits import DeadlinePassed, Terminated
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends the process at once
+    raise Terminated
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    raise KeyboardInterrupt
+
+
+def _expire(_number: int, _frame: FrameType | None) -> None:
+    raise DeadlinePassed
+
+
+@contextmanager
+def handled() -> Iterator[None]:
+    """Turn SIGINT, SIGTERM and the deadline into exceptions for the time of one command."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+        yield
+        return
+    handlers: dict[int, Any] = {signal.SIGTERM: _terminate, signal.SIGINT: _interrupt}
+    if hasattr(signal, "SIGALRM"):
+        handlers[signal.SIGALRM] = _expire
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        set_deadline(0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def set_deadline(seconds: float | None) -> None:
+    """End the command with ``DeadlinePassed`` after that many seconds; 0 takes it back."""
+    if seconds is not None and hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)

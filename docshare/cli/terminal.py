@@ -1,0 +1,62 @@
+"""What the two output streams can show: colour, characters, width. Decided here once, from facts and words only."""
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple, TextIO
+
+_ROLES = {"ok": "32", "warn": "33", "error": "1;31", "dim": "2", "id": "36", "bold": "1"}
+_ASCII = {"…": "...", "·": "-", "✓": "ok", "✗": "x", "→": "->", "█": "#", "░": "-"}
+
+
+def on(env: Mapping[str, str], name: str) -> bool:
+    """Whether a switch of the environment is set; empty and ``0`` mean off."""
+    return env.get(name, "") not in ("", "0")
+
+
+class Screen(NamedTuple):
+    """One output stream: ``tty`` a person looks at it; ``color`` and ``unicode`` what it may carry; ``width`` cells."""
+
+    tty: bool
+    color: bool
+    unicode: bool
+    width: int
+
+    def paint(self, role: str, text: str) -> str:
+        """``text`` in the colour of ``role`` (ok, warn, error, dim, id, bold) where colour is wanted."""
+        code = _ROLES.get(role)
+        return f"\x1b[{code}m{text}\x1b[0m" if self.color and code and text else text
+
+    def glyph(self, char: str) -> str:
+        """``char``, or its ASCII stand-in where the stream is not UTF-8."""
+        return char if self.unicode else _ASCII.get(char, "?")
+
+
+def screen(stream: TextIO, tty: bool, env: Mapping[str, str], color: str | None) -> Screen:
+    """The facts of one stream. ``color`` is the value of ``--color`` (always, auto, never) or None."""
+    encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-")
+    return Screen(
+        tty=tty,
+        color=_wants_color(tty, env, color),
+        unicode=encoding in ("utf-8", "utf8"),
+        width=_width(stream, env),
+    )
+
+
+def _wants_color(tty: bool, env: Mapping[str, str], color: str | None) -> bool:
+    if color in ("always", "never"):
+        return color == "always"
+    if env.get("NO_COLOR") or on(env, "DOCSHARE_NO_COLOR"):  # any value of NO_COLOR counts, as no-color.org asks
+        return False
+    if on(env, "FORCE_COLOR") or on(env, "CLICOLOR_FORCE"):
+        return True
+    return tty and env.get("CLICOLOR") != "0" and env.get("TERM") != "dumb"
+
+
+def _width(stream: TextIO, env: Mapping[str, str]) -> int:
+    columns = env.get("COLUMNS", "")
+    if columns.isascii() and columns.isdigit() and int(columns) > 0:
+        return int(columns)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError, AttributeError):
+        return 80

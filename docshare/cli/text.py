@@ -1,0 +1,114 @@
+"""Text for people: remote text made harmless, widths, sizes, times. Nothing here prints."""
+
+import re
+import time
+
+_UNITS = ("kB", "MB", "GB", "TB")
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_NAMED = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+
+def clean(text: str, *, multiline: bool = False) -> str:
+    """Show every character that could steer a terminal as an escape such as ``\\x1b``.
+
+    Control characters, bidirectional controls, zero-width characters and lone surrogates are shown, not sent. With
+    ``multiline`` line feeds and tabs stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(_visible(char, multiline) for char in text)
+
+
+def _visible(char: str, multiline: bool) -> str:
+    if char.isprintable() or (multiline and char in "\n\t"):
+        return char
+    import unicodedata
+
+    if unicodedata.category(char) == "Zs":
+        return char
+    if char in _NAMED:
+        return _NAMED[char]
+    point = ord(char)
+    if point < 0x100:
+        return f"\\x{point:02x}"
+    return f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
+
+
+def cell_width(text: str) -> int:
+    """How many terminal cells ``text`` takes (wide characters two, combining marks none)."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    return sum(
+        0 if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me") else
+        2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+        for char in text
+    )  # fmt: skip
+
+
+def clip(text: str, width: int, mark: str = "…") -> str:
+    """``text`` cut to ``width`` cells, ending in ``mark`` if something was cut off."""
+    if cell_width(text) <= width:
+        return text
+    room = width - cell_width(mark)
+    kept: list[str] = []
+    for char in text:
+        room -= cell_width(char)
+        if room < 0:
+            break
+        kept.append(char)
+    return ("".join(kept) + mark)[: max(width, 0)]
+
+
+def human_size(size: int) -> str:
+    """``4.2 MB``: binary sizes, as the limits of the specification count them."""
+    if size < 1024:
+        return f"{size} B"
+    value, unit = size / 1024, _UNITS[0]
+    for unit in _UNITS:
+        if value < 1023.5 or unit == _UNITS[-1]:
+            break
+        value /= 1024
+    return f"{value:.1f} {unit}" if value < 9.95 else f"{value:.0f} {unit}"
+
+
+def human_duration(millis: int) -> str:
+    """``1m 42s``: at most two units; below a second ``0s``."""
+    seconds = millis // 1000
+    if seconds < 60:
+        return f"{seconds}s"
+    if seconds < 3600:
+        return f"{seconds // 60}m {seconds % 60:02d}s"
+    if seconds < 86_400:
+        return f"{seconds // 3600}h {seconds % 3600 // 60:02d}m"
+    return f"{seconds // 86_400}d {seconds % 86_400 // 3600}h"
+
+
+def relative(millis: int, now: int) -> str:
+    """``3 days ago``, ``in 2 h``; a local date beyond 30 days either way. Both in milliseconds since 1970."""
+    away = abs(now - millis) // 1000
+    if away < 45:
+        return "just now" if millis <= now else "in moments"
+    if away >= 30 * 86_400:
+        return local_time(millis)[:10]
+    if away < 3600:
+        amount = f"{max(1, round(away / 60))} min"
+    elif away < 2 * 86_400:
+        amount = f"{away // 3600} h" if away >= 3600 else "1 h"
+    else:
+        amount = f"{away // 86_400} days"
+    return f"{amount} ago" if millis <= now else f"in {amount}"
+
+
+def local_time(millis: int) -> str:
+    """``2026-11-21 09:00`` in the time zone of this machine."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(millis / 1000))
+
+
+def seconds(text: str) -> float:
+    """Read ``90``, ``90s``, ``5m``, ``1.5h``, ``7d`` as seconds; raises ValueError for anything else."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)?", text.strip(), re.ASCII)
+    if match is None:
+        raise ValueError(f"{text!r} is not a duration such as 30s, 5m or 2h")
+    return float(match[1]) * _SECONDS[match[2] or "s"]

@@ -1,0 +1,80 @@
+"""What ``docshare help TOPIC`` and the manual pages of section 7 say.
+
+Each topic is a text file: a summary line, then paragraphs, ``# headings``, rows of ``  term  meaning``, examples behind
+four spaces. A line ``@name`` is replaced by a table that the program itself works by, so that the two cannot differ.
+"""
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+TOPICS = (
+    "environment",
+    "exit-codes",
+    "files",
+    "formatting",
+    "global",
+    "cursors",
+    "plans",
+    "privacy",
+    "query",
+)
+
+_WIDTH = 78
+
+
+def load(topic: str) -> str:
+    """The text of a topic, tables filled in."""
+    text = (Path(__file__).parent / f"{topic}.txt").read_text(encoding="utf-8")
+    lines = (_TABLES[line[1:]]() if line.startswith("@") else [line] for line in text.splitlines())
+    return "\n".join(line for group in lines for line in group) + "\n"
+
+
+def summary(topic: str) -> str:
+    """The first line of a topic."""
+    with open(Path(__file__).parent / f"{topic}.txt", encoding="utf-8") as lines:
+        return lines.readline().strip()
+
+
+def rows(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """``  term  meaning`` lines, aligned and wrapped; a term that is too long gets a line of its own."""
+    table = list(pairs)
+    indent = min(max(len(term) for term, _ in table), 22) + 4
+    for term, meaning in table:
+        lines = textwrap.wrap(meaning, _WIDTH - indent, break_on_hyphens=False) or [""]
+        if len(term) + 4 > indent:
+            yield f"  {term}"
+        else:
+            yield f"  {term:<{indent - 4}}  {lines.pop(0)}".rstrip()
+        yield from (" " * indent + line for line in lines)
+
+
+def _exit_codes() -> Iterator[str]:
+    from docshare.cli.exits import MEANINGS
+
+    return rows((str(int(code)), meaning) for code, meaning in MEANINGS.items())
+
+
+def _global_options() -> Iterator[str]:
+    from docshare.cli.tree import global_options
+
+    return rows((f"{', '.join(option.names)} {option.metavar}".strip(), option.help) for option in global_options())
+
+
+def _plans() -> Iterator[str]:
+    from docshare.cli.text import human_size
+    from docshare.contract.plans import DAY, PLAN_LIMITS
+
+    table = []
+    for plan, limits in PLAN_LIMITS.items():
+        slots = f"{limits.file_slots} files" if limits.file_slots is not None else "any number of files"
+        trash = f"trash kept {limits.trash_ms // DAY} days" if limits.trash_ms is not None else "no trash"
+        table.append((plan.tier, f"{slots}, PDFs up to {human_size(limits.stored_bytes)}, {trash}"))
+    return rows(table)
+
+
+_TABLES: dict[str, Callable[[], Iterable[str]]] = {
+    "exit-codes": _exit_codes,
+    "global-options": _global_options,
+    "plans": _plans,
+}

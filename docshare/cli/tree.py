@@ -1,0 +1,139 @@
+"""The command tree as plain data, with every lazy command loaded: what man pages and completions are made from."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from docshare.cli.main import REGISTRY, app
+from docshare.cli.options import COLORS, FORMATS, PROGRESS
+from docshare.cli.output import Spec
+from docshare.cli.topics import TOPICS
+from docshare.cli.typer_compat import build, spec_of
+
+SHELLS = ("bash", "zsh", "fish", "powershell")
+
+# What completes a value: a fixed list of words, or words that ``docshare __complete KIND`` knows.
+_WORDS = {"FORMAT": FORMATS, "WHEN": COLORS, "HOW": PROGRESS, "SHELL": SHELLS, "TOPIC": TOPICS}
+_CACHED = {"FILE": "files", "PROFILE": "profiles"}
+_PATHS = ("PATH", "DIR", "F", "F.png", "LOCAL")
+
+
+@dataclass(frozen=True)
+class Value:
+    """How a value is completed: ``words``, or cached words of a ``kind``, or (``path``) a file on this machine."""
+
+    words: tuple[str, ...] = ()
+    kind: str = ""
+    path: bool = False
+
+
+@dataclass(frozen=True)
+class Option:
+    """``names``: its spellings, long ones first; ``metavar``: empty if no value follows."""
+
+    names: tuple[str, ...]
+    metavar: str
+    help: str
+    default: str
+    env: str
+    value: Value | None
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument as it stands in the synopsis."""
+
+    metavar: str
+    help: str
+    required: bool
+    many: bool
+    value: Value
+
+
+@dataclass(frozen=True)
+class Command:
+    """``path``: the words behind ``docshare``; ``same_as``: the path of the command this is a short name of."""
+
+    path: tuple[str, ...]
+    help: str
+    options: tuple[Option, ...]
+    arguments: tuple[Argument, ...]
+    children: tuple["Command", ...]
+    spec: Spec | None
+    same_as: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The first line of the help."""
+        return self.help.split("\n", 1)[0]
+
+    def walk(self) -> Iterator["Command"]:
+        """This command and everything below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def resolved() -> Command:
+    """The whole tree, every module loaded."""
+    return _command(build(app), ())
+
+
+def global_options() -> tuple[Option, ...]:
+    """The options of the root; no command is loaded for it."""
+    return tuple(_option(param) for param in build(app).params if _is_option(param))
+
+
+def _command(command: Any, path: tuple[str, ...]) -> Command:
+    names = command.list_commands(None) if hasattr(command, "list_commands") else []
+    children = tuple(_command(command.get_command(None, name), (*path, name)) for name in names)
+    stub = next((stub for stub in REGISTRY if path == (stub.name,) and stub.inner), None)
+    return Command(
+        path=path,
+        help=_plain(command.help),
+        options=tuple(_option(param) for param in command.params if _is_option(param)),
+        arguments=tuple(_argument(param) for param in command.params if param.param_type_name == "argument"),
+        children=children,
+        spec=spec_of(command),
+        same_as=(stub.module.rsplit(".", 1)[1], stub.inner) if stub else (),
+    )
+
+
+def _plain(text: str | None) -> str:
+    """Help text without the marks that keep Click from rewrapping the examples."""
+    return (text or "").replace("\b\n", "").strip()
+
+
+def _is_option(param: Any) -> bool:
+    return param.param_type_name == "option" and not param.hidden
+
+
+def _option(param: Any) -> Option:
+    takes_value = not (param.is_flag or param.count)
+    metavar = (param.metavar or str(param.type.name).upper()) if takes_value else ""
+    names = sorted((*param.opts, *param.secondary_opts), key=lambda name: not name.startswith("--"))
+    env = param.envvar if isinstance(param.envvar, str) else ""
+    return Option(
+        tuple(names), metavar, param.help or "", _default(param), env, _value(metavar) if takes_value else None
+    )
+
+
+def _default(param: Any) -> str:
+    shown = param.default if not callable(param.default) else None
+    return "" if shown in (None, False, True, (), [], "") or param.count else str(shown)
+
+
+def _argument(param: Any) -> Argument:
+    metavar = re.sub(r"[\[\]{}]|\.\.\.", "", param.metavar or param.name.upper())
+    local = (param.metavar or "").startswith("[FILE")
+    value = Value(path=True) if local else _value(metavar)
+    return Argument(metavar, param.help or "", param.required, param.nargs == -1, value)
+
+
+def _value(metavar: str) -> Value:
+    if metavar in _WORDS:
+        return Value(words=tuple(_WORDS[metavar]))
+    if metavar in _CACHED:
+        return Value(kind=_CACHED[metavar])
+    return Value(path=metavar in _PATHS)

@@ -1,0 +1,69 @@
+"""Words for completion, from small cache files. ``docshare __complete`` must answer while a person types.
+
+So it asks no network, reads no configuration and imports next to nothing. Ordinary commands fill the cache as they
+list and upload; what is cached stays until the next list, since an old word is better than none. One file per profile
+and kind holds ``value<TAB>description`` lines; ``current`` names the profile that is the default.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+
+from docshare.cli.paths import directory
+
+_VALUE = "_.:/@-"
+_DESCRIPTION = " .,()@+-_"
+_LONGEST = 60
+_MOST = 2000  # lines; a shell that gets more becomes slow
+
+
+def answer(argv: list[str], env: Mapping[str, str] = os.environ) -> int:
+    """``docshare __complete KIND [PREFIX]``: print matching lines. Never fails: a shell is waiting."""
+    kind, prefix = (*argv, "", "")[:2]
+    found = "".join(line + "\n" for line in read(kind, env) if line.startswith(prefix))
+    try:
+        sys.stdout.buffer.write(found.encode("utf-8"))
+        sys.stdout.flush()
+    except OSError:
+        return 1
+    return 0
+
+
+def read(kind: str, env: Mapping[str, str]) -> list[str]:
+    """The cached lines of a kind (files, profiles), made safe again: the cache is a file like any other."""
+    root = os.path.join(directory("cache", env), "complete")
+    name = "profiles" if kind == "profiles" else f"{kind}-{env.get('DOCSHARE_PROFILE') or _line(root, 'current')}"
+    return [safe for line in _lines(root, name) if (safe := safe_line(*line.partition("\t")[::2]))]
+
+
+def safe_line(value: str, description: str) -> str:
+    """``value<TAB>description`` without any character that means something to a shell; empty if no value is left."""
+    if not value or not all(char.isascii() and (char.isalnum() or char in _VALUE) for char in value):
+        return ""
+    words = "".join(char for char in description if char.isalnum() or char in _DESCRIPTION)
+    return f"{value}\t{words[:_LONGEST].strip()}".rstrip()
+
+
+def file_lines(files: Iterable[Mapping[str, object]]) -> list[str]:
+    """The lines for a list of File objects: short id (or UUID) and name, and ``slug:NAME`` where there is one."""
+    lines: list[str] = []
+    for file in files:
+        name = str(file.get("originalName", ""))
+        lines.append(safe_line(str(file.get("shortId") or file.get("uuid", "")), name))
+        if file.get("slug"):
+            lines.append(safe_line(f"slug:{file['slug']}", name))
+    return [line for line in lines if line][:_MOST]
+
+
+def _line(root: str, name: str) -> str:
+    return next(iter(_lines(root, name)), "")
+
+
+def _lines(root: str, name: str) -> list[str]:
+    if "/" in name or os.sep in name:
+        return []
+    try:
+        with open(os.path.join(root, name), encoding="utf-8", errors="replace") as lines:
+            return lines.read().split("\n")
+    except OSError:
+        return []

@@ -1,0 +1,300 @@
+"""Exit codes and how failures are told. The table is typed from the design by hand, not taken from the code."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from docshare.client.errors import UnknownOutcome
+from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
+from tests.support.shell import TOKEN, Shell
+
+ID = "aB3dE5fG7hJ9"
+
+# status, code of the problem document, exit code
+TABLE = [
+    (400, "bad_request", 9),
+    (401, "unauthorized", 4),
+    (403, "forbidden", 5),
+    (403, "insufficient_scope", 5),
+    (403, "plan_required", 6),
+    (404, "not_found", 3),
+    (405, "method_not_allowed", 9),
+    (409, "conflict", 7),
+    (410, "gone", 8),
+    (413, "payload_too_large", 9),
+    (415, "unsupported_media_type", 9),
+    (422, "unprocessable", 9),
+    (429, "rate_limited", 10),
+    (431, "headers_too_large", 9),
+    (500, "internal", 11),
+    (501, "not_implemented", 11),
+    (502, "bad_gateway", 11),
+    (503, "unavailable", 11),
+]
+
+COMMON = [row for row in TABLE if row[0] in (401, 403, 404, 409, 410, 429, 500)]
+
+# Every command that talks to the server, and the first request it makes.
+COMMANDS = [
+    (["files", "list"], "GET", "/files"),
+    (["ls"], "GET", "/files"),
+    (["files", "show", ID], "GET", f"/files/{ID}"),
+    (["show", ID], "GET", f"/files/{ID}"),
+    (["files", "delete", ID, "--yes"], "DELETE", f"/files/{ID}"),
+    (["rm", ID, "--yes"], "DELETE", f"/files/{ID}"),
+    (["download", ID], "GET", f"/files/{ID}/content"),
+    (["qr", ID], "GET", f"/files/{ID}"),
+    (["qr", ID, "-o", "-"], "GET", f"/files/{ID}/qr-code"),
+    (["open", ID], "GET", f"/files/{ID}"),
+    (["whoami"], "GET", "/user"),
+    (["events", "list"], "GET", "/events"),
+]
+
+
+each_command = pytest.mark.parametrize(
+    ("line", "method", "path"), COMMANDS, ids=["-".join(line) for line, _, _ in COMMANDS]
+)
+
+
+@pytest.mark.parametrize(("status", "code", "expected"), TABLE)
+def test_each_answer_of_the_server_has_its_exit_code(
+    api: FakeApi, shell: Shell, status: int, code: str, expected: int
+) -> None:
+    api.on("GET", f"/files/{ID}", problem(status, code, "what is wrong"))
+    done = shell("files", "show", ID, "--json", "--retries", "0")
+    assert (done.code, done.out) == (expected, "")
+    assert done.error == {
+        "status": status,
+        "code": code,
+        "detail": "what is wrong",
+        "hint": done.error["hint"],
+        "exit": expected,
+        "method": "GET",
+        "path": f"/api/v1/files/{ID}",
+        "profile": None,
+    }
+    assert done.error["hint"].startswith("do it")
+
+
+@pytest.mark.parametrize(("status", "code", "expected"), COMMON)
+@each_command
+def test_stdout_is_empty_whenever_a_command_fails(
+    api: FakeApi, shell: Shell, line: list[str], method: str, path: str, status: int, code: str, expected: int
+) -> None:
+    api.on(method, path, problem(status, code))
+    done = shell(*line, "--json", "--retries", "0")
+    assert (done.code, done.out) == (expected, "")
+    assert done.error["exit"] == expected
+    assert done.err.count("\n") == 1
+
+
+@each_command
+def test_a_server_that_is_not_there_is_11(shell: Shell, line: list[str], method: str, path: str) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        shell.env["DOCSHARE_URL"] = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        done = shell(*line, "--json", "--retries", "0")
+    assert (done.code, done.out) == (11, "")
+    assert done.error["status"] is None
+    assert done.error["code"] == "unreachable"
+
+
+def test_a_person_reads_error_hint_and_facts(api: FakeApi, shell: Shell) -> None:
+    shell.tty = True
+    shell.env["NO_COLOR"] = "1"
+    api.on("GET", f"/files/{ID}", problem(404, "not_found", "there is no such file"))
+    done = shell("files", "show", ID)
+    assert done.err.splitlines() == [
+        "error: there is no such file",
+        "hint: do it",
+        f"not_found · HTTP 404 · GET /api/v1/files/{ID}",
+    ]
+
+
+def test_quiet_hides_no_error(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", f"/files/{ID}", problem(404, "not_found", "there is no such file"))
+    assert "there is no such file" in shell("show", ID, "-q").err
+
+
+def test_a_refused_credential_is_named_by_profile_server_and_source(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", "/user", problem(401, "unauthorized"))
+    done = shell("whoami", "--json")
+    assert "credential from env DOCSHARE_TOKEN" in done.error["hint"]
+    assert api.url in done.error["hint"]
+
+
+def test_without_a_credential_nothing_is_sent(api: FakeApi, shell: Shell) -> None:
+    del shell.env["DOCSHARE_TOKEN"]
+    done = shell("files", "list", "--json")
+    assert done.code == done.error["exit"] == 4
+    assert done.error["code"] == "credential"
+    assert api.heard == []
+
+
+@pytest.mark.parametrize("text", ["\x1b[2Jgone", "\u202egnp", "a\nhint: run rm -rf"])
+def test_hostile_words_of_a_server_are_shown_and_not_obeyed(api: FakeApi, shell: Shell, text: str) -> None:
+    shell.env["NO_COLOR"] = "1"
+    api.on("GET", f"/files/{ID}", problem(404, "not_found", text))
+    done = shell("show", ID)
+    assert all(char.isprintable() for char in done.err.replace("\n", ""))
+    assert len(done.err.splitlines()) == 2
+
+
+def test_usage_errors_are_json_too_if_asked_for(shell: Shell) -> None:
+    done = shell("files", "list", "--json", "--nonsense")
+    assert done.error["code"] == "usage"
+    assert "--nonsense" in done.error["detail"]
+    done = shell("nonsense", "--format", "jsonl")
+    assert done.error["exit"] == 2
+
+
+def test_the_format_of_the_environment_decides_about_errors_as_well(shell: Shell) -> None:
+    done = shell("files", "nonsense", env={"DOCSHARE_FORMAT": "json"})
+    assert done.error["code"] == "usage"
+
+
+def test_waiting_for_the_rate_limit_is_told_and_bounded(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+    api.on("GET", "/files", problem(429, "rate_limited", Retry_After="23"), [])
+    done = shell("files", "list")
+    assert done.code == 0
+    assert "rate limited, waiting 23 s" in done.err
+    api.on("GET", "/files", problem(429, "rate_limited", Retry_After="23"))
+    assert shell("files", "list", "--max-wait", "1m").code == 10
+    assert sum(time.slept) < 120
+
+
+def test_a_redirect_is_not_followed_and_names_where_it_points(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", "/files", Answer("", 301, {"Location": "https://elsewhere.example/api/v1/files"}))
+    done = shell("files", "list", "--json")
+    assert done.code == 11
+    assert "https://elsewhere.example" in done.error["detail"] + done.error["hint"]
+
+
+def test_a_deprecated_route_is_told_once(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", "/files", Answer([], 200, {"Sunset": "Tue, 01 Dec 2026 00:00:00 GMT"}))
+    api.on("DELETE", f"/files/{ID}", Answer({"trashed": False}, 200, {"Deprecation": "true"}))
+    assert shell("files", "list").err.count("deprecated") == 1
+    assert shell("rm", ID, "aB3dE5fG0002", "--yes").err.count("deprecated") == 1
+
+
+def test_a_lost_answer_to_a_write_is_14_and_shows_what_it_may_have_made(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = {
+        "shortId": ID,
+        "originalName": "de\x1bck.pdf",
+        "createdAt": "2026-09-21T12:00:00.000Z",
+        "shareUrl": "https://x/y",
+    }
+
+    def lost(*_: object) -> None:
+        raise UnknownOutcome("the answer was lost", method="POST", path="/api/v1/files", candidates=[made])
+
+    monkeypatch.setattr("docshare.client.files.Files.list", lost)
+    done = shell("files", "list")
+    assert done.code == 14
+    assert done.err.splitlines()[-1] == f"{ID}  de\\x1bck.pdf  2026-09-21T12:00:00.000Z  https://x/y"
+    assert shell("files", "list", "--json").error["candidates"] == [made]
+
+
+# --- the unexpected ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def broken(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def explode(*_: object) -> None:
+        raise ZeroDivisionError(f"with {TOKEN} in the message")
+
+    monkeypatch.setattr("docshare.client.files.Files.list", explode)
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_bug_is_one_line_and_a_report_without_secrets(shell: Shell) -> None:
+    done = shell("files", "list")
+    assert (done.code, done.out) == (1, "")
+    report = shell.home / "state" / "crash.log"
+    assert done.err.splitlines() == [
+        "error: unexpected error: ZeroDivisionError: with *** in the message",
+        f"hint: The report is in {report}",
+    ]
+    text = report.read_text()
+    assert "ZeroDivisionError" in text
+    assert "in explode" in text
+    assert TOKEN not in text
+    assert report.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_bug_shows_its_traceback_only_on_request(shell: Shell) -> None:
+    assert "Traceback" not in shell("files", "list", env={"DOCSHARE_DEBUG": "0"}).err
+    done = shell("files", "list", env={"DOCSHARE_DEBUG": "1"})
+    assert "Traceback" in done.err
+    assert TOKEN not in done.err
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_bug_is_still_told_where_no_report_can_be_written(shell: Shell) -> None:
+    (shell.home / "file").write_text("")
+    done = shell("files", "list", "--json", env={"DOCSHARE_STATE_DIR": str(shell.home / "file" / "state")})
+    assert done.code == 1
+    assert done.error["detail"].startswith("unexpected error: ZeroDivisionError")
+
+
+@pytest.mark.parametrize("level", ["-v", "-vv"])
+def test_the_credential_appears_in_no_output(api: FakeApi, shell: Shell, level: str) -> None:
+    api.files = [{"uuid": UUID.format(1), "shortId": ID, "originalName": "x.pdf"}]
+    api.on("GET", "/user", problem(401, "unauthorized", f"bad credential {TOKEN}"))
+    for line in (["files", "list"], ["whoami"], ["whoami", "--json"], ["profile", "list"]):
+        done = shell(*line, level)
+        assert TOKEN not in done.out + done.err
+    assert all(TOKEN in heard.headers["Authorization"] for heard in api.heard)
+
+
+def test_v_shows_requests_and_vv_headers(api: FakeApi, shell: Shell) -> None:
+    done = shell("files", "list", "-v")
+    assert "GET /api/v1/files 200 " in done.err
+    assert "user-agent" not in done.err.lower()
+    done = shell("files", "list", "-vv")
+    assert "user-agent: docshare/" in done.err.lower()
+    assert "authorization: ***" in done.err.lower()
+
+
+def test_a_deadline_ends_the_command_with_124(shell: Shell) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        shell.env["DOCSHARE_URL"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        done = shell("files", "list", "--deadline", "300ms", "--json")
+    assert done.code == done.error["exit"] == 124
+
+
+def test_offline_commands_open_no_socket(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    lines = (["help"], ["help", "privacy"], ["profile", "list"], ["completion", "bash"], ["--version"], ["ls", "-h"])
+    for line in lines:
+        assert shell(*line).code == 0, line
+
+
+def test_reading_works_where_no_directory_can_be_made(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    places = {f"DOCSHARE_{kind}_DIR": str(tmp_path / "file" / kind) for kind in ("CONFIG", "STATE", "CACHE")}
+    done = shell("files", "list", "--json", env=places)
+    assert (done.code, done.out, done.err) == (0, "[]\n", "")
+
+
+def test_the_error_line_is_one_json_object(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", f"/files/{ID}", problem(404, "not_found", "näh\n\x1b[31m"))
+    done = shell("show", ID, "--json")
+    assert json.loads(done.err)["error"]["detail"] == "näh\n\x1b[31m"
+    assert done.err.isascii()
+
+
+def test_a_word_that_is_no_unicode_is_a_usage_error(shell: Shell) -> None:
+    assert shell("files", "show", "\udc80").code == 2

@@ -1,0 +1,213 @@
+"""``docshare files``, and every way to name a file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
+from tests.support.shell import Shell
+
+ID = "aB3dE5fG7hJ9"
+OTHER = "zZ3dE5fG7hJ9"
+FILES = [
+    {"uuid": UUID.format(1), "shortId": ID, "originalName": "deck.pdf", "size": 5, "slug": "offer"},
+    {"uuid": UUID.format(2), "originalName": "old.pdf", "size": 6, "slug": "abcdef123456"},
+]
+TRASHED = {"trashed": True, "trashedAt": "2026-09-21T14:00:00.000Z", "purgeAt": "2026-10-21T14:00:00.000Z"}
+
+
+@pytest.fixture
+def two(api: FakeApi) -> FakeApi:
+    api.files = FILES
+    for file in FILES:
+        for name in filter(None, (file["uuid"], file.get("shortId"))):
+            api.on("GET", f"/files/{name}", file)
+            api.on("DELETE", f"/files/{name}", TRASHED)
+    return api
+
+
+def asked(api: FakeApi) -> list[str]:
+    return [f"{heard.method} {heard.path}" for heard in api.heard]
+
+
+# --- naming a file -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("word", "requests"),
+    [
+        (UUID.format(1), [f"GET /files/{UUID.format(1)}"]),
+        (UUID.format(1).upper(), [f"GET /files/{UUID.format(1)}"]),
+        (ID, [f"GET /files/{ID}"]),
+        (f"https://docs.example/{ID}", [f"GET /files/{ID}"]),
+        (f"https://docs.example/{ID}?via=qr#p3", [f"GET /files/{ID}"]),
+        (f"http://127.0.0.1:8787/embed/{ID}", [f"GET /files/{ID}"]),
+        (f"https://docs.example/readership/{UUID.format(2)}", [f"GET /files/{UUID.format(2)}"]),
+        ("slug:offer", ["GET /files", f"GET /files/{UUID.format(1)}"]),
+        ("https://docs.example/offer", ["GET /files", f"GET /files/{UUID.format(1)}"]),
+        ("https://docs.example/abcdef123456", ["GET /files", f"GET /files/{UUID.format(2)}"]),
+    ],
+)
+def test_every_notation_reaches_the_file(two: FakeApi, shell: Shell, word: str, requests: list[str]) -> None:
+    assert shell("files", "show", word).code == 0
+    assert asked(two) == requests
+
+
+def test_a_link_of_twelve_small_letters_without_such_a_slug_is_a_short_id(two: FakeApi, shell: Shell) -> None:
+    assert shell("files", "show", "https://docs.example/abcdef654321").code == 3
+    assert asked(two) == ["GET /files", "GET /files/abcdef654321"]
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "deck.pdf",
+        "",
+        "../../etc/passwd",
+        "https://docs.example/",
+        "https://docs.example/A_B",
+        "short",
+        "https://[",
+        "@first",
+    ],
+)
+def test_a_word_that_names_no_file_is_2_and_asks_nobody(two: FakeApi, shell: Shell, word: str) -> None:
+    assert shell("files", "show", word).code == 2
+    assert two.heard == []
+
+
+def test_an_unknown_slug_is_3(two: FakeApi, shell: Shell) -> None:
+    done = shell("files", "show", "slug:nope")
+    assert done.code == 3
+    assert "nope" in done.err
+
+
+def test_last_is_the_last_upload_of_this_profile(two: FakeApi, shell: Shell) -> None:
+    assert shell("show", "@last").code == 2
+    two.on("POST", "/files", Answer({"uuid": UUID.format(1), "shortId": ID, "shareUrl": "https://x/y"}, 201))
+    pdf = shell.home / "deck.pdf"
+    pdf.write_bytes(b"%PDF-1.4\n")
+    assert shell("upload", pdf).code == 0
+    assert shell("show", "@last", "--fields", "originalName").out == "deck.pdf\n"
+
+
+# --- deleting ----------------------------------------------------------------------------------------------------
+
+
+def test_deleting_says_what_became_of_the_file(two: FakeApi, shell: Shell) -> None:
+    assert shell("files", "delete", ID, "--yes", "--format", "table").out == "trashed until 2026-10-21\n"
+    two.on("DELETE", f"/files/{ID}", {"trashed": False})
+    assert shell("files", "delete", ID, "--yes", "--format", "table").out == "deleted for good\n"
+    assert shell("files", "delete", ID, "--yes", "--json").json == {"trashed": False}
+
+
+def test_many_are_deleted_one_by_one_and_each_once(two: FakeApi, shell: Shell) -> None:
+    done = shell("rm", ID, UUID.format(2), ID, "--yes")
+    assert done.lines == [f"{ID}\ttrue\t2026-10-21T14:00:00.000Z", f"{UUID.format(2)}\ttrue\t2026-10-21T14:00:00.000Z"]
+    assert asked(two) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
+
+
+def test_one_failure_among_many_is_told_counted_and_does_not_stop_the_rest(two: FakeApi, shell: Shell) -> None:
+    done = shell("rm", OTHER, ID, "--yes")
+    assert done.code == 12
+    assert done.lines == [f"{ID}\ttrue\t2026-10-21T14:00:00.000Z"]
+    assert f"error: {OTHER}" in done.err
+
+
+def test_with_json_failures_stand_in_the_array(two: FakeApi, shell: Shell) -> None:
+    done = shell("rm", OTHER, ID, "--yes", "--json")
+    assert done.code == 12
+    assert [row["file"] for row in done.json] == [OTHER, ID]
+    assert done.json[0]["error"]["exit"] == 3
+    assert done.json[1]["trashed"] is True
+
+
+def test_a_refused_credential_stops_the_rest_but_not_the_report(two: FakeApi, shell: Shell) -> None:
+    two.on("DELETE", f"/files/{UUID.format(2)}", problem(401, "unauthorized"))
+    done = shell("rm", ID, UUID.format(2), OTHER, "--yes", "--json")
+    assert done.code == 4
+    assert [row["file"] for row in json.loads(done.out)] == [ID]
+    assert asked(two) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
+
+
+def test_ids_come_from_stdin_only_for_a_dash(two: FakeApi, shell: Shell) -> None:
+    rows = f"{ID}\t{UUID.format(1)}\tdeck.pdf\n\n{UUID.format(2)}\n".encode()
+    assert shell("rm", "-", "--yes", stdin=rows).code == 0
+    assert asked(two) == [f"DELETE /files/{ID}", f"DELETE /files/{UUID.format(2)}"]
+    assert shell("rm", "-", "--yes", stdin=b"").code == 2
+
+
+def test_a_dry_run_sends_nothing(two: FakeApi, shell: Shell) -> None:
+    done = shell("rm", ID, UUID.format(2), "--purge", "-n")
+    assert done.code == 0
+    assert done.lines == [
+        f"DELETE\t/api/v1/files/{ID}?purge=1\t",
+        f"DELETE\t/api/v1/files/{UUID.format(2)}?purge=1\t",
+    ]
+    assert two.heard == []
+
+
+# --- consent -----------------------------------------------------------------------------------------------------
+
+
+def test_without_a_terminal_consent_must_be_given_by_option(two: FakeApi, shell: Shell) -> None:
+    done = shell("rm", ID)
+    assert done.code == 2
+    assert "--yes" in done.err
+    assert two.heard == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"), [(b"y\n", 0), (b"YES\n", 0), (b"n\n", 2), (b"\n", 2), (b"", 2), (b"yep\n", 2)]
+)
+def test_on_a_terminal_a_person_is_asked(two: FakeApi, shell: Shell, answer: bytes, code: int) -> None:
+    shell.tty = True
+    done = shell("rm", ID, stdin=answer)
+    assert done.code == code
+    assert f"Move {ID} to the trash? [y/N]" in done.err
+    assert len(two.asked("DELETE", f"/files/{ID}")) == (1 if code == 0 else 0)
+
+
+def test_on_free_the_question_says_that_it_is_for_good(two: FakeApi, shell: Shell) -> None:
+    shell.tty = True
+    two.on("GET", "/user", {"tier": "free"})
+    assert "for good" in shell("rm", ID, stdin=b"n\n").err
+
+
+@pytest.mark.parametrize("env", [{"CI": "1"}, {"DOCSHARE_NO_INPUT": "1"}])
+def test_nobody_is_asked_in_ci(two: FakeApi, shell: Shell, env: dict[str, str]) -> None:
+    shell.tty = True
+    assert shell("rm", ID, stdin=b"y\n", env=env).code == 2
+    assert shell("rm", ID, "--no-input", stdin=b"y\n").code == 2
+    assert two.heard == []
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ([ID, "--purge"], 2),
+        ([ID, "--purge", "--yes"], 0),
+        ([ID, "--purge", "--confirm", ID], 0),
+        ([ID, "--purge", "--confirm", OTHER], 2),
+        ([ID, UUID.format(2), "--purge", "--yes"], 2),
+        ([ID, UUID.format(2), "--purge", "--yes", "--count", "3"], 2),
+        ([ID, UUID.format(2), "--purge", "--yes", "--count", "2"], 0),
+        ([ID, UUID.format(2), "--purge", "--confirm", ID], 2),
+    ],
+)
+def test_deleting_for_good_needs_the_exact_consent(two: FakeApi, shell: Shell, options: list[str], code: int) -> None:
+    done = shell("rm", *options)
+    assert done.code == code, done.err
+    assert any(heard.query == {"purge": "1"} for heard in two.heard) == (code == 0)
+
+
+@pytest.mark.parametrize(("typed", "code"), [(ID, 0), ("y", 2), ("", 2)])
+def test_on_a_terminal_deleting_for_good_asks_for_the_name(
+    two: FakeApi, shell: Shell, typed: str, code: int, time: FakeTime
+) -> None:
+    shell.tty = True
+    done = shell("rm", ID, "--purge", stdin=f"{typed}\n".encode())
+    assert done.code == code
+    assert f"Type {ID} to go on" in done.err

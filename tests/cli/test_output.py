@@ -1,0 +1,296 @@
+"""Every format of the data on stdout, and remote text that must not steer a terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from tests.support.fakefeed import UUID, FakeApi, FakeTime
+from tests.support.shell import Shell
+
+# What a file may be called when somebody means harm: colours, a title, bidi, zero width, C1, markup, a line break.
+HOSTILE = [
+    "\x1b[31mred\x1b[0m",
+    "\x1b]0;title\x07",
+    "\x1b]8;;http://evil.example\x1b\\click\x1b]8;;\x1b\\",
+    "gpj.\u202efdp",
+    "zero\u200bwidth\u200d",
+    "\x9b31mred",
+    "[/]",
+    "[red]x[/red]",
+    "line\nbreak\rreturn",
+    "tab\tstop",
+    "del\x7f",
+    "\u2028separator",
+    "\U000e0041tag",
+    "lone\ud800",
+]
+
+
+def file(number: int = 1, **more: object) -> dict[str, object]:
+    return {
+        "uuid": UUID.format(number),
+        "shortId": f"aB3dE5fG{number:04d}",
+        "originalName": f"report {number}.pdf",
+        "size": 4_404_019,
+        "createdAt": "2026-09-21T12:00:00.000Z",
+        "viewCount": number,
+        "shareUrl": f"https://docs.example/aB3dE5fG{number:04d}",
+        **more,
+    }
+
+
+def listed(api: FakeApi, shell: Shell, *options: str, files: list[dict[str, object]] | None = None) -> str:
+    api.files = [file(1), file(2, slug="offer")] if files is None else files
+    done = shell("files", "list", *options)
+    assert done.code == 0, done.err
+    return done.out
+
+
+# --- formats -----------------------------------------------------------------------------------------------------
+
+
+def test_a_pipe_gets_tabs_and_no_header(api: FakeApi, shell: Shell) -> None:
+    assert listed(api, shell).splitlines() == [
+        f"aB3dE5fG0001\t{UUID.format(1)}\treport 1.pdf\t4404019\t1\t2026-09-21T12:00:00.000Z\t\t",
+        f"aB3dE5fG0002\t{UUID.format(2)}\treport 2.pdf\t4404019\t2\t2026-09-21T12:00:00.000Z\t\toffer",
+    ]
+
+
+def test_json_is_what_the_api_sent_unknown_fields_and_order_included(api: FakeApi, shell: Shell) -> None:
+    sent = [{"zebra": [1, {"a": None}], **file(1), "future": "ünïcode"}]
+    out = listed(api, shell, "--json", files=sent)
+    assert json.loads(out) == sent
+    assert out.index("zebra") < out.index("uuid") < out.index("future")
+    assert "ünïcode" in out
+    assert out.count("\n") == 1
+
+
+def test_jsonl_is_one_line_per_row(api: FakeApi, shell: Shell) -> None:
+    assert [json.loads(line)["viewCount"] for line in listed(api, shell, "--format", "jsonl").splitlines()] == [1, 2]
+
+
+def test_ids_are_bare(api: FakeApi, shell: Shell) -> None:
+    assert listed(api, shell, "--format", "ids") == "aB3dE5fG0001\naB3dE5fG0002\n"
+
+
+@pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\t")])
+def test_csv_and_tsv_have_a_header(api: FakeApi, shell: Shell, form: str, delimiter: str) -> None:
+    rows = list(csv.reader(io.StringIO(listed(api, shell, "--format", form)), delimiter=delimiter))
+    assert rows[0] == ["shortId", "uuid", "originalName", "size", "viewCount", "createdAt", "deleteAt", "slug"]
+    assert rows[2][7] == "offer"
+
+
+def test_the_header_can_be_had_and_left_out(api: FakeApi, shell: Shell) -> None:
+    assert listed(api, shell, "--header").startswith("shortId\tuuid")
+    assert listed(api, shell, "--format", "csv", "--no-header").startswith("aB3dE5fG0001,")
+
+
+@pytest.mark.parametrize("start", ["=1+1", "+1", "-1", "@x", "\tx", "\rx"])
+def test_csv_takes_the_sting_out_of_formulas(api: FakeApi, shell: Shell, start: str) -> None:
+    files = [file(1, originalName=start, viewCount=-5)]
+    options = ("--format", "csv", "--no-header", "--fields", "originalName,viewCount")
+    assert listed(api, shell, *options, files=files).startswith("'")
+    assert listed(api, shell, *options, files=files).endswith(",-5\n")
+    assert not listed(api, shell, *options, "--raw-csv", files=files).startswith("'")
+
+
+def test_a_terminal_gets_a_table_of_aligned_columns(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+    shell.tty = True
+    shell.env["NO_COLOR"] = "1"
+    files = [
+        file(1, protected=True, allowDownload=False),
+        file(2, originalName="日本語.pdf", deleteAt="2026-09-21T16:20:00.000Z"),
+    ]
+    assert listed(api, shell, files=files).splitlines() == [
+        "NAME          ID            VIEWS  SIZE    UPLOADED  EXPIRES  STATE",
+        "report 1.pdf  aB3dE5fG0001  1      4.2 MB  2 h ago            password, no download",
+        "日本語.pdf    aB3dE5fG0002  2      4.2 MB  2 h ago   in 2 h",
+    ]
+
+
+def test_a_column_that_is_empty_everywhere_is_left_out(api: FakeApi, shell: Shell) -> None:
+    shell.tty = True
+    shell.env["NO_COLOR"] = "1"
+    assert listed(api, shell).splitlines()[0].split() == ["NAME", "ID", "VIEWS", "SIZE", "UPLOADED"]
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
+def test_a_table_fits_the_terminal_and_never_cuts_an_id(api: FakeApi, shell: Shell, width: int) -> None:
+    shell.tty = True
+    shell.env |= {"COLUMNS": str(width), "NO_COLOR": "1"}
+    lines = listed(api, shell, files=[file(1, originalName="a very long name of a file " * 5)]).splitlines()
+    assert all(len(line) <= max(width, 22) for line in lines)
+    assert "aB3dE5fG0001" in lines[1]
+    if width >= 40:
+        assert "a very" in lines[1]
+
+
+def test_an_empty_list_is_success_and_empty_output(api: FakeApi, shell: Shell) -> None:
+    assert listed(api, shell, files=[]) == ""
+    assert listed(api, shell, "--json", files=[]) == "[]\n"
+    shell.tty = True
+    done = shell("files", "list")
+    assert (done.code, done.out) == (0, "")
+    assert "no files yet" in done.err
+
+
+def test_an_object_in_a_pipe_is_one_line_per_field(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", "/files/aB3dE5fG0001", {**file(1), "revisions": [{"size": 1}], "protected": False})
+    lines = shell("files", "show", "aB3dE5fG0001").lines
+    assert lines[0] == f"uuid\t{UUID.format(1)}"
+    assert 'revisions\t[{"size":1}]' in lines
+    assert "protected\tfalse" in lines
+
+
+def test_one_selected_field_of_an_object_is_its_bare_value(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", "/files/aB3dE5fG0001", file(1))
+    assert shell("show", "aB3dE5fG0001", "--fields", "shareUrl").out == "https://docs.example/aB3dE5fG0001\n"
+
+
+# --- selection ---------------------------------------------------------------------------------------------------
+
+
+def test_fields_select_in_every_format(api: FakeApi, shell: Shell) -> None:
+    files = [file(1, viewerSettings={"brand": {"accentColor": "#ff0000"}})]
+    options = ("--fields", "viewerSettings.brand.accentColor,viewCount")
+    assert listed(api, shell, *options, files=files) == "#ff0000\t1\n"
+    assert json.loads(listed(api, shell, *options, "--json", files=files)) == [
+        {"viewerSettings.brand.accentColor": "#ff0000", "viewCount": 1}
+    ]
+    assert listed(api, shell, *options, "--format", "csv", files=files).splitlines()[1] == "#ff0000,1"
+    shell.tty = True
+    assert "VIEWS" in listed(api, shell, *options, files=files)
+
+
+def test_fields_question_mark_lists_them_and_does_nothing_else(api: FakeApi, shell: Shell) -> None:
+    done = shell("files", "delete", "aB3dE5fG0001", "--yes", "--fields", "?")
+    assert done.code == 0
+    assert done.lines == ["file", "trashed", "purgeAt", "trashedAt"]
+    assert api.heard == []
+
+
+def test_a_query_selects_from_the_json(api: FakeApi, shell: Shell) -> None:
+    assert json.loads(listed(api, shell, "--query", "[].viewCount")) == [1, 2]
+    assert json.loads(listed(api, shell, "--query", "sum([].viewCount)")) == 3
+    assert listed(api, shell, "--query", "[].shortId", "--format", "plain") == "aB3dE5fG0001\naB3dE5fG0002\n"
+    assert listed(api, shell, "--query", "[].[viewCount, shortId]", "--format", "plain").startswith("1\taB3d")
+    assert listed(api, shell, "--query", "[].{n: viewCount}", "--format", "csv") == "n\n1\n2\n"
+    assert listed(api, shell, "--query", "[5]") == "null\n"
+
+
+def test_a_query_that_fails_on_the_data_is_2_and_prints_nothing(api: FakeApi, shell: Shell) -> None:
+    api.files = [file(1)]
+    done = shell("files", "list", "--query", "length([0].size)")
+    assert (done.code, done.out) == (2, "")
+
+
+def test_a_template_draws_one_line_per_row(api: FakeApi, shell: Shell) -> None:
+    template = r"{shortId}\t{{{slug}}} {viewerSettings.x.y}|\n"
+    assert listed(api, shell, "--template", template) == "aB3dE5fG0001\t{} |\n\naB3dE5fG0002\t{offer} |\n\n"
+
+
+@pytest.mark.parametrize("template", ["{shortId.__class__}", "{originalName.upper}", "{shortId.0}"])
+def test_a_template_reaches_keys_and_nothing_else(api: FakeApi, shell: Shell, template: str) -> None:
+    assert listed(api, shell, "--template", template) == "\n\n"
+
+
+def test_filter_sort_and_limit_say_what_they_leave_out(api: FakeApi, shell: Shell) -> None:
+    api.files = [file(number, **({"slug": "a"} if number == 2 else {})) for number in (1, 3, 2)]
+    done = shell("ls", "--filter", "viewCount > `1`", "--sort", "-viewCount", "-L", "1", "--format", "ids")
+    assert done.out == "aB3dE5fG0003\n"
+    assert "showing 1 of 2" in done.err
+    assert shell("ls", "--sort", "slug", "--format", "ids").lines == ["aB3dE5fG0002", "aB3dE5fG0001", "aB3dE5fG0003"]
+    assert shell("ls", "--sort", "originalName", "--format", "ids").lines[0] == "aB3dE5fG0001"
+
+
+def test_the_format_of_the_environment_holds_and_a_bad_one_is_named(api: FakeApi, shell: Shell) -> None:
+    shell.env["DOCSHARE_FORMAT"] = "ids"
+    assert listed(api, shell) == "aB3dE5fG0001\naB3dE5fG0002\n"
+    shell.env["DOCSHARE_FORMAT"] = "xml"
+    done = shell("files", "list")
+    assert done.code == 2
+    assert "env DOCSHARE_FORMAT" in done.err
+
+
+# --- remote text -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tty", [False, True])
+@pytest.mark.parametrize("form", ["table", "plain", "csv", "tsv"])
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_a_hostile_name_is_shown_and_not_obeyed(api: FakeApi, shell: Shell, name: str, form: str, tty: bool) -> None:
+    shell.tty = tty
+    shell.env |= {"NO_COLOR": "1", "COLUMNS": "300"}
+    out = listed(api, shell, "--format", form, files=[file(1, originalName=name)])
+    harmless = set(out.removesuffix("\n").replace("\n", "", 1 if form != "plain" else 0)) - {"\t"}
+    assert all(char.isprintable() for char in harmless), ascii(out)
+    assert out.count("\n") == (1 if form == "plain" else 2)
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_json_on_a_terminal_is_ascii_and_still_the_same_value(api: FakeApi, shell: Shell, name: str) -> None:
+    shell.tty = True
+    out = listed(api, shell, "--json", files=[file(1, originalName=name)])
+    assert out.isascii()
+    assert all(char.isprintable() or char == "\n" for char in out)
+    assert json.loads(out)[0]["originalName"] == name
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_json_in_a_pipe_is_the_same_value(api: FakeApi, shell: Shell, name: str) -> None:
+    assert json.loads(listed(api, shell, "--json", files=[file(1, originalName=name)]))[0]["originalName"] == name
+
+
+def test_escapes_say_which_character_was_there(api: FakeApi, shell: Shell) -> None:
+    out = listed(api, shell, "--fields", "originalName", files=[file(1, originalName="a\x1b\x9b\u202e\U000e0041\tb\n")])
+    assert out == "a\\x1b\\x9b\\u202e\\U000e0041\\tb\\n\n"
+
+
+def test_ordinary_names_stay_as_they_are(api: FakeApi, shell: Shell) -> None:
+    name = "Über 日本 ½ – “x” 🎉 a\u00a0b.pdf"
+    assert listed(api, shell, "--fields", "originalName", files=[file(1, originalName=name)]) == name + "\n"
+
+
+# --- colour ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tty", "env", "option", "colored"),
+    [
+        (True, {}, [], True),
+        (False, {}, [], False),
+        (True, {"NO_COLOR": "1"}, [], False),
+        (True, {"NO_COLOR": "0"}, [], False),
+        (True, {"NO_COLOR": ""}, [], True),
+        (True, {"DOCSHARE_NO_COLOR": "1"}, [], False),
+        (True, {"DOCSHARE_NO_COLOR": "0"}, [], True),
+        (True, {"CLICOLOR": "0"}, [], False),
+        (True, {"TERM": "dumb"}, [], False),
+        (False, {"FORCE_COLOR": "1"}, [], True),
+        (False, {"FORCE_COLOR": "0"}, [], False),
+        (False, {"CLICOLOR_FORCE": "1"}, [], True),
+        (False, {"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, [], False),
+        (True, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, [], False),
+        (True, {}, ["--no-color"], False),
+        (True, {}, ["--color", "never"], False),
+        (False, {}, ["--color=always"], True),
+        (False, {"NO_COLOR": "1"}, ["--color=always"], True),
+        (True, {"NO_COLOR": "1"}, ["--color=auto"], False),
+    ],
+)
+def test_colour_follows_option_then_environment_then_stream(
+    api: FakeApi, shell: Shell, tty: bool, env: dict[str, str], option: list[str], colored: bool
+) -> None:
+    shell.tty = tty
+    shell.env |= env
+    assert ("\x1b[" in listed(api, shell, "--format", "table", *option)) == colored
+
+
+@pytest.mark.parametrize("form", ["plain", "csv", "tsv", "json", "jsonl", "ids"])
+def test_data_for_programs_is_never_coloured(api: FakeApi, shell: Shell, form: str) -> None:
+    shell.env |= {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}
+    assert "\x1b" not in listed(api, shell, "--format", form, "--color=always")
