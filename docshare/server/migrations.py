@@ -86,9 +86,9 @@ CREATE TABLE view_sessions (
     id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, opening TEXT NOT NULL, part INTEGER NOT NULL,
     file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE, content_version INTEGER NOT NULL,
     total_pages INTEGER NOT NULL, reader TEXT NOT NULL, class TEXT NOT NULL, reason TEXT NOT NULL,
-    prefetched INTEGER NOT NULL, started_at INTEGER NOT NULL, heard_at INTEGER NOT NULL, active_at INTEGER NOT NULL,
-    last_seq INTEGER NOT NULL, hidden_at INTEGER, input_at INTEGER, counted_at INTEGER, ended_at INTEGER,
-    visible_ms INTEGER NOT NULL, time_ms INTEGER NOT NULL, pages_viewed INTEGER NOT NULL DEFAULT 0,
+    prefetched INTEGER NOT NULL, earliest_at INTEGER NOT NULL, started_at INTEGER NOT NULL, heard_at INTEGER NOT NULL,
+    active_at INTEGER NOT NULL, last_seq INTEGER NOT NULL, hidden_at INTEGER, input_at INTEGER, counted_at INTEGER,
+    ended_at INTEGER, visible_ms INTEGER NOT NULL, time_ms INTEGER NOT NULL, pages_viewed INTEGER NOT NULL DEFAULT 0,
     furthest_page INTEGER NOT NULL DEFAULT 0, turns INTEGER NOT NULL, back_turns INTEGER NOT NULL,
     country TEXT, device TEXT NOT NULL, browser TEXT NOT NULL, source TEXT NOT NULL, referrer TEXT,
     viewer_mode TEXT NOT NULL, UNIQUE (opening, part)

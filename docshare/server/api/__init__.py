@@ -1,1 +1,57 @@
-"""Everything under /api: translate a request, call one service, translate back."""
+"""The HTTP shell of /api: requests in, one service call each, the JSON of the contract out."""
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import Flask, Response, g, request
+
+from docshare.server.api import problems
+from docshare.server.api.auth import NOWHERE, Entrance, admit
+from docshare.server.api.ratelimit import rate_headers
+from docshare.server.api.routes import ROUTES, Route
+from docshare.server.multipart import FORM, FORM_ERROR
+from docshare.server.shell import client_address, rt
+
+_ENTRANCES: dict[str, Entrance] = {f"api:{route.operation}": route.entrance for route in ROUTES}
+
+
+def register(app: Flask) -> None:
+    """Add the routes, the judgement before each request under /api and the headers after it, and draw all errors."""
+    # Flask would mend a doubled slash by a redirect to an address made from the Host header.
+    app.url_map.merge_slashes = False
+    for route in ROUTES:
+        app.add_url_rule(
+            route.rule,
+            endpoint=f"api:{route.operation}",
+            view_func=_view(route),
+            methods=[route.method],
+            provide_automatic_options=False,
+        )
+    app.before_request(_enter)
+    app.after_request(_leave)
+    problems.register(app)
+
+
+def _view(route: Route) -> Callable[..., Response]:
+    if route.entrance.public:
+        return lambda **names: route.view(*names.values())
+    return lambda **names: route.view(g.admission.caller, *names.values())
+
+
+def _enter() -> None:
+    if not problems.under_api(request.path):
+        return
+    entrance = _ENTRANCES.get(request.endpoint or "", NOWHERE)
+    environ: dict[str, Any] = request.environ
+    # The bundled listener judged and counted an upload when its head was complete; only it puts these two here.
+    counted = FORM in environ or FORM_ERROR in environ
+    g.admission = admit(rt(), entrance, environ.get("HTTP_AUTHORIZATION"), client_address, counted=counted)
+    if g.admission.refusal is not None:
+        raise g.admission.refusal
+
+
+def _leave(response: Response) -> Response:
+    if problems.under_api(request.path):
+        # No view sets one of these, so they are added and not looked for first: there are many on every answer.
+        response.headers.extend([*problems.COMMON_HEADERS, *rate_headers(g.admission.allowance)])
+    return response

@@ -17,6 +17,7 @@ class ViewSession(Row):
     klass = TextField(column_name="class")
     reason = TextField()
     prefetched = IntegerField()
+    earliest_at = IntegerField()  # when the page was served or the load's session before it ended
     started_at = IntegerField()
     heard_at = IntegerField()
     active_at = IntegerField()

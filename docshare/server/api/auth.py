@@ -1,0 +1,82 @@
+"""Who may pass: rate limit, credential and scope of one request, judged before anything is looked up.
+
+Spec: Authentication, Limits. The listener asks for uploads before their bodies, the application for everything else.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from docshare.contract.limits import ADDRESS, REQUESTS, RatePolicy
+from docshare.contract.problems import Problem
+from docshare.server.api.ratelimit import rate_problem
+from docshare.server.limits import Allowance, address_key
+from docshare.server.runtime import Runtime
+from docshare.server.services.callers import Caller, authenticate
+
+
+@dataclass(frozen=True)
+class Entrance:
+    """What a route asks for: ``scope`` None and ``public`` False is an address that is no route; ``policy`` limits a
+    public one by address."""
+
+    public: bool = False
+    scope: str | None = None
+    policy: RatePolicy = REQUESTS
+
+
+@dataclass(frozen=True)
+class Admission:
+    """The judgement: ``allowance`` for the headers; ``refusal`` None if the request may go on; ``caller`` None where
+    no credential is asked for or none is valid."""
+
+    allowance: Allowance
+    caller: Caller | None = None
+    refusal: Problem | None = None
+
+
+NOWHERE = Entrance()
+
+
+def admit(
+    rt: Runtime, entrance: Entrance, authorization: str | None, address: Callable[[], str], *, counted: bool = False
+) -> Admission:
+    """Judge one request.
+
+    Parameters: ``authorization`` the header's value; ``address`` tells the reader's IP where it matters; ``counted``
+    whether the request was counted before and must not be counted again.
+    """
+    if entrance.public or not authorization:
+        admission = _by_address(rt, entrance, address())
+        missing = entrance.scope is not None and admission.refusal is None
+        return Admission(admission.allowance, refusal=_missing()) if missing else admission
+    try:
+        caller = authenticate(rt, authorization)
+    except Problem as problem:
+        # Spec gap: failed credentials are counted by address, or every guess would have a window of its own.
+        allowance = rt.limits.hit(ADDRESS, address_key(address()), rt.config.address_limit)
+        return Admission(allowance, refusal=problem if allowance.allowed else rate_problem(allowance))
+    # Keyed by the token, so that a header written in another way is no fresh window.
+    count = rt.limits.look if counted else rt.limits.hit
+    allowance = count(REQUESTS, caller.credential, rt.config.rate_limit)
+    return Admission(allowance, caller, _refusal(caller, entrance, allowance, counted=counted))
+
+
+def _by_address(rt: Runtime, entrance: Entrance, address: str) -> Admission:
+    limit = rt.config.rate_limit if entrance.policy is REQUESTS else entrance.policy.limit
+    allowance = rt.limits.hit(entrance.policy, address_key(address), limit)
+    return Admission(allowance, refusal=None if allowance.allowed else rate_problem(allowance))
+
+
+def _missing() -> Problem:
+    return Problem("unauthorized", "This route needs a credential.")
+
+
+def _refusal(caller: Caller, entrance: Entrance, allowance: Allowance, *, counted: bool) -> Problem | None:
+    if not counted and not allowance.allowed:
+        return rate_problem(allowance)
+    try:
+        if entrance.scope is not None:
+            caller.require(entrance.scope)
+    except Problem as problem:
+        return problem
+    return None

@@ -1,0 +1,98 @@
+"""The judgement of a request when its head is complete, for the listener: before one byte of its body is kept.
+
+Uploads are judged whole here (path, credential, scope, slots, size, disk); everything else gets a small cap.
+"""
+
+from dataclasses import dataclass, field
+
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import Map, Rule
+
+from docshare.contract.problems import Problem
+from docshare.server.api.auth import NOWHERE, Admission, admit
+from docshare.server.api.files import FORM_OVERHEAD
+from docshare.server.api.problems import http_problem, refuse, under_api
+from docshare.server.api.routes import ROUTES, Route
+from docshare.server.runtime import Runtime
+from docshare.server.shell import forwarded_address
+from docshare.server.verdicts import Accept, Head, Judge, Verdict
+
+SMALL_BODY = 1 << 20  # bytes of any body that is no upload
+BEACON_BODY = 64 << 10
+
+_SMALL = Accept(SMALL_BODY)
+_BEACON = Accept(BEACON_BODY)
+_BY_OPERATION = {route.operation: route for route in ROUTES}
+_MAP = Map(
+    [Rule(route.rule, methods=[route.method], endpoint=route.operation) for route in ROUTES], merge_slashes=False
+).bind("")
+
+
+@dataclass(frozen=True)
+class _Target:
+    """Where a request leads: a ``route`` and the ``names`` in its path, or the ``problem`` of an unknown address."""
+
+    route: Route | None = None
+    names: dict[str, str] = field(default_factory=dict)
+    problem: Problem | None = None
+
+    @property
+    def takes_uploads(self) -> bool:
+        """Whether the route has a judge of its own for large bodies."""
+        return self.route is not None and self.route.upload is not None
+
+
+def make_judge(rt: Runtime) -> Judge:
+    """The judge of one server. It runs in the listener's loop, so it does no more than two short reads."""
+
+    def judge(head: Head) -> Verdict:
+        if under_api(head.path) and (head.chunked or head.content_length):
+            return _judge_body(rt, head)
+        return _BEACON if head.path.endswith("/beacon") else _SMALL
+
+    return judge
+
+
+def _judge_body(rt: Runtime, head: Head) -> Verdict:
+    """A request under /api that brings a body. What is judged here is counted here."""
+    target = _target(head)
+    if target.problem is None and not target.takes_uploads and (head.content_length or 0) <= SMALL_BODY:
+        return _SMALL
+    entrance = NOWHERE if target.route is None else target.route.entrance
+    headers = head.headers
+    admission = admit(
+        rt,
+        entrance,
+        headers.get("authorization"),
+        lambda: forwarded_address(rt, head.peer, headers.get("x-forwarded-for")),
+    )
+    try:
+        return _accept(rt, head, target, admission)
+    except Problem as problem:
+        return refuse(rt, problem, admission.allowance)
+
+
+def _target(head: Head) -> _Target:
+    try:
+        operation, names = _MAP.match(head.path, method=head.method)
+    except HTTPException as error:
+        return _Target(problem=http_problem(error))
+    return _Target(_BY_OPERATION[operation], dict(names))
+
+
+def _accept(rt: Runtime, head: Head, target: _Target, admission: Admission) -> Accept:
+    """The terms on which the upload may come. Raises the Problem that refuses it."""
+    problem = admission.refusal or target.problem
+    if problem is not None:
+        raise problem
+    if target.route is None or target.route.upload is None or admission.caller is None:
+        raise Problem("payload_too_large", f"The body is larger than {SMALL_BODY} bytes.")
+    least = None if head.content_length is None else max(head.content_length - FORM_OVERHEAD, 0)
+    max_file = target.route.upload(rt, admission.caller, target.names, least)
+    too_large = Problem("payload_too_large", f"The file is larger than {max_file} bytes.")
+    return Accept(
+        max_body=max_file + FORM_OVERHEAD,
+        intake=True,
+        max_file=max_file,
+        on_too_large=refuse(rt, too_large, admission.allowance),
+    )

@@ -1,0 +1,33 @@
+"""The polling feed and its alias for gate responses (section Events feed)."""
+
+from flask import Response, request
+
+from docshare.contract.problems import Problem
+from docshare.contract.streams import STREAMS, parse_limit, parse_since, parse_type
+from docshare.server.api import answers, represent
+from docshare.server.api.problems import draw_plain
+from docshare.server.services import feed
+from docshare.server.services.callers import Caller
+from docshare.server.shell import rt
+
+
+def list_events(caller: Caller) -> Response:
+    """``GET /events``: one page of the stream that ``type`` names."""
+    return _page(caller, parse_type(request.args.get("type")))
+
+
+def list_gate_responses(caller: Caller) -> Response:
+    """``GET /gate-responses``: the gate stream; a ``type`` is not looked at."""
+    return _page(caller, "gate")
+
+
+def _page(caller: Caller, stream: str) -> Response:
+    args = request.args
+    since = parse_since(args.get("since"), STREAMS[stream].largest)
+    limit = parse_limit(args.get("limit"))
+    try:
+        rows = feed.page(rt(), caller, stream, since=since, limit=limit, file=args.get("file"))
+    except Problem as problem:
+        # Spec: Errors. This one 403 is plain text.
+        return draw_plain(problem)
+    return answers.json([represent.feed_row(stream, row) for row in rows])

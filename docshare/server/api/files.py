@@ -1,0 +1,103 @@
+"""Files: upload, list, detail, stored bytes, delete (section Files)."""
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from flask import Response, request
+
+from docshare.contract.problems import Problem
+from docshare.contract.wire import instant
+from docshare.server import uploads
+from docshare.server.api import answers, represent
+from docshare.server.headers import content_disposition
+from docshare.server.multipart import FORM
+from docshare.server.services import files, intake
+from docshare.server.services.callers import Caller
+from docshare.server.shell import rt
+
+FORM_OVERHEAD = 1 << 20  # bytes that a form may add to the file it carries
+_BLOCK_ROWS = 500
+_HELD_BYTES = 1 << 20  # of an answer that stands in memory
+
+
+def upload(caller: Caller) -> Response:
+    """``POST /files``: store the PDF in the multipart part ``file``; the upload result."""
+    _require_form(request.content_type)
+    max_file = None
+    if FORM not in request.environ:
+        # Another server than the bundled one: nobody has judged this upload before its body.
+        max_file = intake.admit(rt(), caller, max((request.content_length or 0) - FORM_OVERHEAD, 0))
+    received = uploads.received(request, max_file).files.get("file")
+    if received is None:
+        raise Problem("bad_request", "The form has no file part named 'file'.")
+    row = intake.take(rt(), caller, received)
+    link = represent.share_url(rt().config.base_url, row.short_id)
+    return answers.json({"uuid": row.uuid, "shortId": row.short_id, "shareUrl": link, "message": "The file is shared."})
+
+
+def _require_form(content_type: str | None) -> None:
+    """Raise ``unsupported_media_type`` unless a body is declared as a multipart form."""
+    if (content_type or "").partition(";")[0].strip(" \t").lower() != "multipart/form-data":
+        raise Problem("unsupported_media_type", "Send the file as multipart/form-data, in the part 'file'.")
+
+
+def list_files(caller: Caller) -> Response:
+    """``GET /files``: a bare array, newest first; a long one is sent from a file, never from memory."""
+    base_url = rt().config.base_url
+    blocks = _array(represent.file(base_url, row) for row in files.list_files(rt(), caller))
+    held = bytearray()
+    for block in blocks:
+        held += block
+        if len(held) > _HELD_BYTES:
+            return _spooled(held, blocks)
+    return Response(bytes(held), content_type=answers.JSON_TYPE)
+
+
+def _spooled(held: bytearray, rest: Iterator[bytes]) -> Response:
+    """A long answer, written down first: a slow reader holds neither a thread nor a read transaction then."""
+    spool = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
+    spool.write(held)
+    for block in rest:
+        spool.write(block)
+    size = spool.tell()
+    spool.seek(0)
+    return answers.from_file(spool, size, answers.JSON_TYPE)
+
+
+def show(caller: Caller, name: str) -> Response:
+    """``GET /files/{id}``: the File with its revisions."""
+    row, revisions = files.show(rt(), caller, name)
+    return answers.json(represent.file(rt().config.base_url, row, revisions))
+
+
+def delete(caller: Caller, name: str) -> Response:
+    """``DELETE /files/{id}``: to the trash, or for good. Spec: only exactly ``purge=1`` purges."""
+    trash = files.delete(rt(), caller, name, purge=request.args.getlist("purge") == ["1"])
+    if trash is None:
+        return answers.json({"trashed": False})
+    return answers.json({"trashed": True, "trashedAt": instant(trash.trashed_at), "purgeAt": instant(trash.purge_at)})
+
+
+def content(caller: Caller, name: str) -> Response:
+    """``GET /files/{id}/content``: the bytes as stored; neither ranges nor conditions are honoured."""
+    found = files.content(rt(), caller, name)
+    try:
+        stored = open(found.path, "rb")  # noqa: SIM115 - the response closes it
+    except FileNotFoundError:
+        raise Problem("not_found", "There is no such file.") from None
+    response = answers.from_file(stored, found.row.size, found.row.mime_type)
+    response.headers["Content-Disposition"] = content_disposition("inline", found.row.original_name)
+    return response
+
+
+def _array(objects: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    """The JSON array of ``objects`` in blocks."""
+    source = iter(objects)
+    start = b"["
+    while block := list(islice(source, _BLOCK_ROWS)):
+        yield start + json.dumps(block, separators=(",", ":"))[1:-1].encode()
+        start = b","
+    yield b"]" if start == b"," else b"[]"

@@ -1,0 +1,46 @@
+"""QR codes of share links (section Files)."""
+
+import io
+from functools import lru_cache
+
+import qrcode
+from flask import Response
+from qrcode.constants import ERROR_CORRECT_M
+
+from docshare.contract.problems import Problem
+from docshare.server.api.represent import share_url
+from docshare.server.services import files, links
+from docshare.server.services.callers import Caller
+from docshare.server.shell import rt
+
+PNG_TYPE = "image/png"
+_BOX_PIXELS = 10
+_QUIET_BOXES = 4  # what the standard asks for around the code
+
+
+def show(caller: Caller, name: str) -> Response:
+    """``GET /api/v1/files/{id}/qr-code``: the PNG for the caller's own file."""
+    return _answer(files.owned(rt(), caller, name).short_id)
+
+
+def show_public(name: str) -> Response:
+    """``GET /api/files/{id}/qr-code``: the same PNG for anybody who knows the UUID or short id."""
+    short_id = links.short_id_of(rt(), name)
+    if short_id is None:
+        raise Problem("not_found", "There is no such file.")
+    return _answer(short_id)
+
+
+def _answer(short_id: str) -> Response:
+    # Spec: Files. Never the slug, which may change hands; ``via`` lets the report tell these readers.
+    return Response(_png(f"{share_url(rt().config.base_url, short_id)}?via=qr"), content_type=PNG_TYPE)
+
+
+@lru_cache(maxsize=1024)
+def _png(text: str) -> bytes:
+    code = qrcode.QRCode(error_correction=ERROR_CORRECT_M, box_size=_BOX_PIXELS, border=_QUIET_BOXES)
+    code.add_data(text)
+    code.make(fit=True)
+    target = io.BytesIO()
+    code.make_image().save(target, format="PNG", optimize=True)
+    return target.getvalue()

@@ -1,0 +1,38 @@
+"""The rate-limit headers of every answer under /api (section Limits).
+
+``RateLimit`` and ``RateLimit-Policy`` are the structured fields of draft-ietf-httpapi-ratelimit-headers-10; the
+``X-RateLimit-*`` trio says the same for older clients. All times are seconds from now.
+"""
+
+from docshare.contract.limits import REQUESTS, SECOND
+from docshare.contract.problems import Problem
+from docshare.server.limits import Allowance, untouched
+from docshare.server.runtime import Runtime
+
+Headers = list[tuple[str, str]]
+
+
+def rate_headers(allowance: Allowance) -> Headers:
+    """The headers that tell ``allowance``."""
+    name, limit, remaining, reset = allowance.policy.name, allowance.limit, allowance.remaining, allowance.reset_s
+    return [
+        ("RateLimit-Policy", f'"{name}";q={limit};w={allowance.policy.window_ms // SECOND}'),
+        ("RateLimit", f'"{name}";r={remaining};t={reset}'),
+        ("X-RateLimit-Limit", str(limit)),
+        ("X-RateLimit-Remaining", str(remaining)),
+        ("X-RateLimit-Reset", str(reset)),
+    ]
+
+
+def rate_problem(allowance: Allowance) -> Problem:
+    """The refusal of one request too many; it says when the next one may come."""
+    return Problem(
+        "rate_limited",
+        f"More than {allowance.limit} requests in {allowance.policy.window_ms // SECOND} seconds.",
+        headers={"Retry-After": str(allowance.reset_s)},
+    )
+
+
+def unattributed(rt: Runtime) -> Allowance:
+    """What is told to a caller whose request was too broken to know whose it is: nothing was counted."""
+    return untouched(REQUESTS, rt.config.rate_limit)

@@ -1,0 +1,139 @@
+"""From rows to the JSON of the contract. This is the only place of the server that writes its key names."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from docshare.contract.plans import PLAN_LIMITS
+from docshare.contract.settings import SETTINGS
+from docshare.contract.wire import instant, present
+from docshare.server.services.callers import Caller
+from docshare.server.services.feed import Row
+from docshare.server.services.files import FileRow, RevisionRow
+
+_DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()}
+
+
+def share_url(base_url: str, short_id: str) -> str:
+    """The address a reader opens."""
+    return f"{base_url}/{short_id}"
+
+
+def file(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = None) -> dict[str, Any]:
+    """The File object (section File); ``revisions`` stand on the detail only."""
+    settings = _DEFAULTS if row.settings == "{}" else {**_DEFAULTS, **json.loads(row.settings)}
+    return present(
+        {
+            "uuid": row.uuid,
+            "shortId": row.short_id,
+            "slug": row.slug,
+            "originalName": row.original_name,
+            "size": row.size,
+            "mimeType": row.mime_type,
+            "createdAt": instant(row.created_at),
+            "deleteAt": _when(row.delete_at),
+            "viewCount": row.view_count,
+            "viewerMode": settings["viewerMode"],
+            "protected": bool(row.protected),
+            "allowDownload": settings["allowDownload"],
+            "requireEmail": settings["requireEmail"],
+            "notifyOnView": settings["notifyOnView"],
+            "contentVersion": row.content_version,
+            "revisions": None if revisions is None else [revision(entry) for entry in revisions],
+            # Spec gap: the remaining fields of the record.
+            "totalPages": row.total_pages,
+            "updatedAt": instant(row.updated_at),
+            "viewsConsumed": row.views_consumed,
+            "viewerSettings": settings["viewerSettings"],
+            "askReceipt": settings["askReceipt"],
+            "watermark": settings["watermark"],
+            "showExpiry": settings["showExpiry"],
+            "commentsEnabled": settings["commentsEnabled"],
+            "commentsAllowPublic": settings["commentsAllowPublic"],
+            "notifyOnComment": settings["notifyOnComment"],
+            "marksEnabled": settings["marksEnabled"],
+            "annotationsEnabled": settings["annotationsEnabled"],
+            "designToolUpdatesEnabled": settings["designToolUpdatesEnabled"],
+            "viewLimit": row.view_limit,
+            "burnedAt": _when(row.burned_at),
+            "gateFields": settings["gateFields"],
+            "gateDomains": settings["gateDomains"],
+            "pageRange": settings["pageRange"],
+            "shareUrl": share_url(base_url, row.short_id),
+            "sha256": row.sha256,
+        }
+    )
+
+
+def revision(row: RevisionRow) -> dict[str, Any]:
+    """One entry of ``revisions``."""
+    return {
+        "contentVersion": row.content_version,
+        "originalName": row.original_name,
+        "size": row.size,
+        "totalPages": row.total_pages,
+        "sha256": row.sha256,
+        "createdAt": instant(row.created_at),
+    }
+
+
+def account(caller: Caller, active_files: int) -> dict[str, Any]:
+    """The account record. Spec gap: its fields; ``subscription`` and ``tier`` say the same."""
+    limits = PLAN_LIMITS[caller.plan]
+    return {
+        "uuid": caller.uuid,
+        "name": caller.name,
+        "email": caller.email,
+        "subscription": caller.plan.tier,
+        "tier": caller.plan.tier,
+        "isAdmin": False,  # nobody administers an instance through the API; 'docshare admin' does
+        "created_at": instant(caller.created_at),
+        "limits": present(
+            {
+                "maxActiveFiles": limits.file_slots,
+                "maxUploadBytes": limits.stored_bytes,
+                "activeFiles": active_files,
+            }
+        ),
+    }
+
+
+def feed_row(stream: str, row: Row) -> dict[str, Any]:
+    """One row of the feed (section Event feed row); new keys go after ``type``."""
+    return _FEED_ROWS[stream](row)
+
+
+def _view_row(row: Row) -> dict[str, Any]:
+    ident, uuid, name, read_at, country, pages_viewed, time_ms = row
+    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": _when(read_at), "country": country}
+    return present({**keys, "pagesViewed": pages_viewed, "timeMs": time_ms, "type": "view"})
+
+
+def _download_row(row: Row) -> dict[str, Any]:
+    ident, uuid, name, read_at, country = row
+    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": _when(read_at), "country": country}
+    return present({**keys, "type": "download"})
+
+
+def _gate_row(row: Row) -> dict[str, Any]:
+    ident, uuid, name, read_at, fields = row
+    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": _when(read_at), "type": "gate"}
+    return present({**keys, "fields": _gate_fields(fields)})
+
+
+_FEED_ROWS = {"view": _view_row, "download": _download_row, "gate": _gate_row}
+
+
+def _gate_fields(stored: str | None) -> dict[str, str] | None:
+    """The captured values, None when there are none or they cannot be read."""
+    try:
+        fields = json.loads(stored or "{}")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
+        return None
+    return fields or None
+
+
+def _when(millis: int | None) -> str | None:
+    return None if millis is None else instant(millis)

@@ -1,0 +1,168 @@
+"""Rate limits: moving windows of the ``limits`` library over a bounded store in this process's memory.
+
+Spec: Limits. Spec gap: the window moves, so at most ``limit`` requests pass in *any* window.
+"""
+
+import ipaddress
+import math
+import threading
+from array import array
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from limits import RateLimitItem, RateLimitItemPerSecond
+from limits.storage import MovingWindowSupport, Storage
+from limits.strategies import MovingWindowRateLimiter
+
+from docshare.contract.limits import SECOND, RatePolicy
+
+MAX_KEYS = 50_000
+_V6_NETWORK_BITS = 64
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a policy leaves: ``remaining`` of ``limit`` requests; ``reset_s`` whole seconds until the oldest of them
+    leaves the window; ``allowed`` False when this request is one too many; ``policy`` whose window it is."""
+
+    policy: RatePolicy
+    limit: int
+    remaining: int
+    reset_s: int
+    allowed: bool = True
+
+
+class Limits:
+    """The limiter of one server. ``clock`` gives milliseconds; ``max_keys`` bounds the memory: the key that was
+    silent longest is forgotten first."""
+
+    def __init__(self, clock: Callable[[], int], max_keys: int = MAX_KEYS) -> None:
+        self._clock = clock
+        self._windows = MovingWindowRateLimiter(_Memory(clock, max_keys))
+        self._items: dict[tuple[str, int], RateLimitItem] = {}
+
+    def hit(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
+        """Count one request of ``key``, at most ``limit`` in a window of ``policy``. A refused one counts nothing."""
+        allowed = self._windows.hit(self._item(policy, limit), key)
+        return self._allowance(policy, key, limit, allowed)
+
+    def look(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
+        """What ``hit`` would answer now, without counting."""
+        return self._allowance(policy, key, limit, self._windows.test(self._item(policy, limit), key))
+
+    def _allowance(self, policy: RatePolicy, key: str, limit: int, allowed: bool) -> Allowance:
+        reset, remaining = self._windows.get_window_stats(self._item(policy, limit), key)
+        wait = math.ceil(reset - self._clock() / SECOND)
+        return Allowance(policy, limit, max(remaining, 0), max(wait, 1), allowed)
+
+    def _item(self, policy: RatePolicy, limit: int) -> RateLimitItem:
+        item = self._items.get((policy.name, limit))
+        if item is None:
+            item = RateLimitItemPerSecond(limit, policy.window_ms // SECOND, namespace=policy.name)
+            self._items[policy.name, limit] = item
+        return item
+
+
+def untouched(policy: RatePolicy, limit: int) -> Allowance:
+    """The allowance of a caller who cannot be told: nothing was counted."""
+    return Allowance(policy, limit, limit, policy.window_ms // SECOND)
+
+
+def address_key(address: str) -> str:
+    """The key of a network address. An IPv6 customer holds a whole /64, so that network counts as one address."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if parsed.version == 6 and parsed.ipv4_mapped is None:
+        return str(ipaddress.ip_network((parsed, _V6_NETWORK_BITS), strict=False))
+    return address
+
+
+class _Memory(Storage, MovingWindowSupport):
+    """Arrival times by key.
+
+    The library's own memory storage walks all keys in a thread of its own after every request and never lets go of
+    one, so strangers could fill it. This one drops what is old when its key is used, and keeps so many keys at most.
+    """
+
+    STORAGE_SCHEME = None
+    base_exceptions = ()
+
+    def __init__(self, clock: Callable[[], int], max_keys: int) -> None:
+        super().__init__()
+        self._clock = clock
+        self._max_keys = max_keys
+        self._lock = threading.Lock()
+        self._arrivals: OrderedDict[str, array[int]] = OrderedDict()
+
+    def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
+        """Note ``amount`` arrivals unless there would be more than ``limit`` in ``expiry`` seconds."""
+        now = self._clock()
+        with self._lock:
+            arrivals = self._recent(key, now, expiry)
+            if len(arrivals) + amount > limit:
+                return False
+            arrivals.extend([now] * amount)
+            self._arrivals[key] = arrivals
+            self._arrivals.move_to_end(key)
+            if len(self._arrivals) > self._max_keys:
+                self._arrivals.popitem(last=False)
+            return True
+
+    def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:  # noqa: ARG002
+        """When the oldest arrival of the last ``expiry`` seconds was (seconds), and how many there were."""
+        now = self._clock()
+        with self._lock:
+            arrivals = self._recent(key, now, expiry)
+            return (arrivals[0] if arrivals else now) / SECOND, len(arrivals)
+
+    def _recent(self, key: str, now: int, expiry: int) -> "array[int]":
+        arrivals = self._arrivals.get(key)
+        if arrivals is None:
+            return array("q")
+        if arrivals and arrivals[-1] > now:
+            # The clock of the host was set back; times still to come would lock the caller out until then.
+            del arrivals[:]
+        gone = bisect_right(arrivals, now - expiry * SECOND)
+        if gone:  # deleting nothing would still move everything
+            del arrivals[:gone]
+        return arrivals
+
+    def clear(self, key: str) -> None:
+        """Forget one key."""
+        with self._lock:
+            self._arrivals.pop(key, None)
+
+    def reset(self) -> int:
+        """Forget everything; returns how many keys there were."""
+        with self._lock:
+            count = len(self._arrivals)
+            self._arrivals.clear()
+            return count
+
+    def check(self) -> bool:
+        """Memory is always there."""
+        return True
+
+    # The library asks every storage for plain counters too; the moving window never uses them.
+
+    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
+        """Note ``amount`` arrivals; returns how many there are in the last ``expiry`` seconds."""
+        now = self._clock()
+        with self._lock:
+            arrivals = self._recent(key, now, expiry)
+            arrivals.extend([now] * amount)
+            self._arrivals[key] = arrivals
+            return len(arrivals)
+
+    def get(self, key: str) -> int:
+        """How many arrivals ``key`` still holds."""
+        return len(self._arrivals.get(key, ()))
+
+    def get_expiry(self, key: str) -> float:
+        """When ``key`` was last heard of (seconds)."""
+        arrivals = self._arrivals.get(key)
+        return (arrivals[-1] if arrivals else self._clock()) / SECOND

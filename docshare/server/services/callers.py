@@ -1,0 +1,67 @@
+"""Who is calling: from an Authorization header to an account and the scopes it may use (section Authentication)."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+from docshare.contract.scopes import CHALLENGE, Lane, held_scopes, scope_problem
+from docshare.server.runtime import Runtime
+
+# RFC 6750 b64token. A comma (two headers joined by a proxy or the listener) or any other byte is no credential.
+_BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]{1,4096}=*)", re.IGNORECASE | re.ASCII)
+
+_BY_DIGEST = """
+SELECT a.id, a.uuid, a.email, a.name, a.plan, a.created_at
+FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.digest = ? AND k.revoked_at IS NULL
+"""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """An account that proved itself. ``lane``: the kind of credential; ``scopes`` what it may do; ``credential``: the
+    SHA-256 of the token, which tells two credentials of one account apart."""
+
+    account_id: int
+    uuid: str
+    email: str
+    name: str
+    plan: Plan
+    created_at: int
+    scopes: frozenset[str]
+    lane: Lane
+    credential: str
+
+    def require(self, scope: str) -> None:
+        """Raise ``insufficient_scope`` unless the credential holds ``scope``."""
+        if scope not in self.scopes:
+            raise scope_problem(scope)
+
+
+def digest(token: str) -> str:
+    """What is stored of a credential: its SHA-256 in hex. They are long and random, so no slow hash is needed."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def authenticate(rt: Runtime, authorization: str | None) -> Caller:
+    """The caller of an ``Authorization`` header value. Raises ``unauthorized``.
+
+    Every token costs the same one indexed lookup, whether it exists or not, and none must have our prefix.
+    """
+    if not authorization:
+        raise Problem("unauthorized", "This route needs a credential.")
+    match = _BEARER.fullmatch(authorization.strip(" \t"))
+    if match is None:
+        raise _invalid("The Authorization header is not 'Bearer' and one token.")
+    credential = digest(match[1])
+    found = rt.db.row(_BY_DIGEST, (credential,))
+    if found is None:
+        raise _invalid("The credential is not valid, or it was revoked.")
+    account_id, uuid, email, name, plan, created_at = found
+    scopes = held_scopes(Lane.API_KEY)
+    return Caller(account_id, uuid, email, name, Plan(plan), created_at, scopes, Lane.API_KEY, credential)
+
+
+def _invalid(detail: str) -> Problem:
+    return Problem("unauthorized", detail, headers={"WWW-Authenticate": f'{CHALLENGE} error="invalid_token"'})

@@ -1,0 +1,50 @@
+"""What happens to everything that hangs on a file when the file goes: hidden with the trash, destroyed with the purge.
+
+A much-read file has millions of rows, so both work in batches, each its own short transaction. The fact they follow
+from (``trashed_at``, ``purge_at``) is written first; whatever a crash leaves is finished by the sweeps.
+"""
+
+from docshare.server.runtime import Runtime
+
+BATCH = 5000  # rows a transaction: some milliseconds under the write lock
+STREAM_TABLES = ("view_rows", "download_rows", "gate_rows")
+# Rows that can be many, in the order they can go; the rest goes with the file itself.
+_MANY = (*STREAM_TABLES, "view_sessions")
+
+
+def hide(rt: Runtime, file_id: int) -> None:
+    """Take the file's rows out of every stream of the feed."""
+    for table in STREAM_TABLES:
+        _in_batches(
+            rt,
+            f"UPDATE {table} SET hidden = 1 WHERE id IN"  # noqa: S608 - names from the table above
+            f" (SELECT id FROM {table} WHERE file_id = ? AND hidden = 0 LIMIT {BATCH})",
+            file_id,
+        )
+
+
+def purge(rt: Runtime, file_id: int) -> bool:
+    """Destroy a file that is marked for it: rows, bytes and derived pages. False when it was gone already."""
+    for table in _MANY:
+        _in_batches(
+            rt,
+            f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE file_id = ? LIMIT {BATCH})",  # noqa: S608
+            file_id,
+        )
+    with rt.db.write():
+        found = rt.db.row("SELECT uuid, blob FROM files WHERE id = ?", (file_id,))
+        rt.db.execute("DELETE FROM files WHERE id = ?", (file_id,))
+    if found is None:
+        return False
+    # Rows first: bytes without a row are found at the next start, a row without bytes would be a lie.
+    uuid, blob = found
+    rt.blobs.delete(blob)
+    rt.pages.forget(uuid)
+    return True
+
+
+def _in_batches(rt: Runtime, sql: str, file_id: int) -> None:
+    changed = BATCH
+    while changed == BATCH:
+        with rt.db.write():
+            changed = rt.db.execute(sql, (file_id,))

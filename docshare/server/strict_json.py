@@ -1,0 +1,98 @@
+"""The strict input layer: what JSON may come in at all, before any rule looks at it (hardening F7). Pure.
+
+What it refuses is ``bad_request`` with a sentence, never an internal error: broken UTF-8, deep nesting, numbers that
+are none or do not fit 64 bits, half surrogates, NUL, and keys that two parsers would read differently.
+"""
+
+import json
+import math
+import re
+from typing import Any
+
+from docshare.contract.problems import Problem
+
+MAX_DEPTH = 32
+_INT64 = range(-(2**63), 2**63)
+_LONGEST_INT = len(str(2**63)) + 1  # digits and sign
+_BAD_TEXT = re.compile("[\x00\ud800-\udfff]")
+
+
+def parse_object(raw: bytes, max_bytes: int) -> dict[str, Any]:
+    """Read one JSON object from ``raw``. Raises ``bad_request``, ``payload_too_large`` above ``max_bytes``."""
+    if len(raw) > max_bytes:
+        raise Problem("payload_too_large", f"The body is larger than {max_bytes} bytes.")
+    value = _loads(_decoded(raw))
+    if not isinstance(value, dict):
+        raise Problem("bad_request", "The body must be a JSON object.")
+    _check(value)
+    return value
+
+
+def _decoded(raw: bytes) -> str:
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Problem("bad_request", "The body is not UTF-8.") from None
+    if text.startswith("\ufeff"):
+        raise Problem("bad_request", "The body starts with a byte order mark.")
+    return text
+
+
+def _loads(text: str) -> object:
+    try:
+        return _DECODER.decode(text)
+    except RecursionError:
+        raise _too_deep() from None
+    except json.JSONDecodeError as error:
+        raise Problem("bad_request", f"The body is not JSON: {error.msg} at character {error.pos}.") from None
+
+
+def _check(value: object, depth: int = 1) -> None:
+    """Refuse what the parser lets through: depth and text. The parser itself bounds the recursion."""
+    if depth > MAX_DEPTH:
+        raise _too_deep()
+    if isinstance(value, str):
+        if _BAD_TEXT.search(value):
+            raise Problem("bad_request", "A text in the body holds NUL or half of a surrogate pair.")
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            _check(key, depth)
+            _check(inner, depth + isinstance(inner, dict | list))
+    elif isinstance(value, list):
+        for inner in value:
+            _check(inner, depth + isinstance(inner, dict | list))
+
+
+def _too_deep() -> Problem:
+    return Problem("bad_request", f"The body is nested deeper than {MAX_DEPTH} levels.")
+
+
+def _integer(digits: str) -> int:
+    # Python refuses to read thousands of digits with an error of its own.
+    value = int(digits) if len(digits) <= _LONGEST_INT else 2**64
+    if value not in _INT64:
+        raise Problem("bad_request", "An integer in the body does not fit 64 bits.")
+    return value
+
+
+def _number(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise Problem("bad_request", "A number in the body is too large.")
+    return value
+
+
+def _constant(word: str) -> None:
+    raise Problem("bad_request", f"{word} is not JSON.")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Problem("bad_request", "A key stands twice in one object of the body.")
+    return found
+
+
+_DECODER = json.JSONDecoder(
+    parse_int=_integer, parse_float=_number, parse_constant=_constant, object_pairs_hook=_unique
+)

@@ -1,0 +1,26 @@
+"""The routes under /api that stand, typed by hand."""
+
+ROUTES: tuple[tuple[str, str, str | None], ...] = (
+    ("GET", "/api/v1", None),
+    ("GET", "/api/v1/openapi.json", None),
+    ("POST", "/api/v1/files", "files:write"),
+    ("GET", "/api/v1/files", "files:read"),
+    ("GET", "/api/v1/files/{uuid}", "files:read"),
+    ("DELETE", "/api/v1/files/{uuid}", "files:write"),
+    ("GET", "/api/v1/files/{uuid}/content", "files:read"),
+    ("GET", "/api/v1/files/{uuid}/qr-code", "files:read"),
+    ("GET", "/api/files/{uuid}/qr-code", None),
+    ("GET", "/api/v1/user", "profile"),
+    ("GET", "/api/v1/events", "readership:read"),
+    ("GET", "/api/v1/gate-responses", "readership:read"),
+)
+"""``(method, path, scope)``; scope None: callable without a credential."""
+
+GUARDED = tuple(row for row in ROUTES if row[2] is not None)
+PUBLIC = tuple(row for row in ROUTES if row[2] is None)
+UNKNOWN_UUID = "00000000-0000-4000-8000-000000000000"
+
+
+def address(path: str, name: str = UNKNOWN_UUID) -> str:
+    """``path`` with a name in place of its placeholder."""
+    return path.replace("{uuid}", name)

@@ -1,0 +1,50 @@
+"""The account record (section Account record)."""
+
+import pytest
+
+from tests.support.cast import World
+from tests.support.rows import change_file
+
+MB = 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("person", "tier", "limits"),
+    [
+        ("fay", "free", {"maxActiveFiles": 3, "maxUploadBytes": 20 * MB, "activeFiles": 0}),
+        ("bea", "basic", {"maxActiveFiles": 100, "maxUploadBytes": 200 * MB, "activeFiles": 0}),
+        ("pia", "pro", {"maxUploadBytes": 2048 * MB, "activeFiles": 0}),
+    ],
+)
+def test_the_record(world: World, person: str, tier: str, limits: dict[str, int]) -> None:
+    """``{uuid, name, email, subscription, tier, isAdmin, created_at, limits}``; ``maxActiveFiles`` absent on Pro."""
+    caller = getattr(world, person)
+    answer = caller.get("/api/v1/user")
+    assert list(answer.get_json()) == [
+        "uuid",
+        "name",
+        "email",
+        "subscription",
+        "tier",
+        "isAdmin",
+        "created_at",
+        "limits",
+    ]
+    assert answer.get_json() == {
+        "uuid": caller.uuid,
+        "name": person.title(),
+        "email": f"{person}@example.com",
+        "subscription": tier,
+        "tier": tier,
+        "isAdmin": False,
+        "created_at": "2026-09-21T14:13:20.000Z",
+        "limits": limits,
+    }
+
+
+def test_active_files_are_those_that_hold_a_slot(world: World) -> None:
+    for _ in range(3):
+        made = world.pia.upload()
+    change_file(world, made["uuid"], trashed_at=1, purge_at=2)
+    world.mal.upload()
+    assert world.pia.get("/api/v1/user").get_json()["limits"]["activeFiles"] == 2

@@ -1,0 +1,119 @@
+"""Bearer credentials and scopes (section Authentication)."""
+
+from dataclasses import replace
+
+import pytest
+
+from docshare.contract.plans import Plan
+from docshare.contract.scopes import LANES, SCOPES, Lane
+from docshare.server.services import accounts
+from tests.api.table import GUARDED, PUBLIC, address
+from tests.support.cast import Person, World
+
+
+def restrict(monkeypatch: pytest.MonkeyPatch, *scopes: str) -> None:
+    """Let API keys hold no more than ``scopes``, as an access token would."""
+    monkeypatch.setitem(LANES, Lane.API_KEY, replace(LANES[Lane.API_KEY], scopes=frozenset(scopes)))
+
+
+@pytest.mark.parametrize(("method", "path", "scope"), GUARDED)
+def test_every_guarded_route_asks_for_a_credential(world: World, method: str, path: str, scope: str) -> None:
+    answer = world.http.open(address(path), method=method)
+    assert answer.status_code == 401
+    assert answer.get_json()["code"] == "unauthorized"
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "Bearer",
+        "Bearer ",
+        "Bearer ds_live_nobody",
+        "Basic cGlhOnBpYQ==",
+        "Token abc",
+        "Bearer a b",
+        "Bearer {key}, Bearer {key}",
+        "Bearer {key},",
+        "Bearer {key}\tx",
+        "Bearer \xe9",
+        "Bearer {key}\xa0",
+        "Bearer " + "x" * 5000,
+        "{key}",
+    ],
+)
+def test_what_is_not_one_valid_bearer_token_is_401(world: World, value: str) -> None:
+    """A comma in Authorization (two headers joined) is 401, and no byte makes it anything else."""
+    answer = world.http.get("/api/v1/user", headers={"Authorization": value.replace("{key}", world.pia.key)})
+    assert answer.status_code == 401
+    assert answer.get_json()["code"] == "unauthorized"
+    assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR"])
+def test_the_word_bearer_is_known_in_any_case(world: World, scheme: str) -> None:
+    assert world.http.get("/api/v1/user", headers={"Authorization": f"{scheme} {world.pia.key}"}).status_code == 200
+
+
+def test_a_design_token_is_401_outside_its_lane(world: World) -> None:
+    """A design JWT elsewhere is 401."""
+    jwt = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
+    assert world.http.get("/api/v1/files", headers={"Authorization": f"Bearer {jwt}"}).status_code == 401
+
+
+def test_a_cookie_is_no_credential_here(world: World) -> None:
+    world.http.set_cookie("docshare_session", world.pia.key)
+    assert world.http.get("/api/v1/user").status_code == 401
+
+
+def test_a_revoked_key_stops_at_once(world: World) -> None:
+    """Keys stop working immediately when revoked."""
+    made = accounts.create_key(world.rt, world.pia.email, "second")
+    second = Person(world.pia.email, world.pia.uuid, made.key, world.http)
+    assert second.get("/api/v1/user").status_code == 200
+    accounts.revoke_key(world.rt, made.uuid)
+    assert second.get("/api/v1/user").status_code == 401
+    assert world.pia.get("/api/v1/user").status_code == 200
+
+
+def test_the_plan_of_a_key_is_that_of_its_account_now(world: World) -> None:
+    accounts.set_tier(world.rt, world.fay.email, Plan.BASIC)
+    assert world.fay.get("/api/v1/user").get_json()["tier"] == "basic"
+
+
+@pytest.mark.parametrize(("method", "path", "scope"), GUARDED)
+def test_a_missing_scope_is_403_and_decided_before_the_object_is_looked_up(
+    world: World, monkeypatch: pytest.MonkeyPatch, method: str, path: str, scope: str
+) -> None:
+    """Missing scope is 403 ``insufficient_scope`` and is decided before looking the object up."""
+    restrict(monkeypatch, *(set(SCOPES) - {scope}))
+    answer = world.pia.http.open(address(path), method=method, headers=world.pia.headers)
+    assert answer.status_code == 403
+    assert answer.get_json()["code"] == "insufficient_scope"
+    assert scope in answer.get_json()["detail"]
+    assert answer.headers["WWW-Authenticate"] == f'Bearer error="insufficient_scope", scope="{scope}"'
+
+
+@pytest.mark.parametrize(("method", "path", "scope"), GUARDED)
+def test_the_one_scope_a_route_names_is_enough(
+    world: World, monkeypatch: pytest.MonkeyPatch, method: str, path: str, scope: str
+) -> None:
+    restrict(monkeypatch, scope)
+    answer = world.pia.http.open(address(path), method=method, headers=world.pia.headers)
+    assert answer.status_code not in (401, 403)
+
+
+def test_a_scope_that_is_added_later_reaches_every_key() -> None:
+    """API keys hold every scope, including future ones."""
+    assert LANES[Lane.API_KEY].scopes == frozenset(SCOPES)
+
+
+@pytest.mark.parametrize(("method", "path", "scope"), PUBLIC)
+@pytest.mark.parametrize("value", [None, "Bearer ds_live_nobody", "nonsense, nonsense"])
+def test_public_routes_work_with_no_and_with_an_invalid_credential(
+    world: World, method: str, path: str, scope: None, value: str | None
+) -> None:
+    """``GET /api/v1`` works with no, and with an invalid, credential."""
+    short_id = world.pia.upload()["shortId"]
+    headers = {"Authorization": value} if value else {}
+    assert world.http.open(address(path, short_id), method=method, headers=headers).status_code == 200

@@ -1,0 +1,199 @@
+"""Delete, trash and purge (sections Files, States and transitions)."""
+
+from pathlib import Path
+
+import pytest
+
+from docshare.contract.plans import Plan
+from docshare.server.services import accounts, sweeps
+from tests.api.table import UNKNOWN_UUID
+from tests.support.cast import World
+from tests.support.rows import add_download, add_gate, add_view, change_file, count
+
+DAY = 86_400_000
+
+
+def blobs(world: World) -> list[Path]:
+    return [path for path in world.rt.blobs.root.rglob("*") if path.is_file()]
+
+
+def test_on_free_a_delete_is_final(world: World) -> None:
+    """Free: delete is hard, ``{trashed:false}`` without ``trashedAt``/``purgeAt``."""
+    made = world.fay.upload()
+    answer = world.fay.delete(f"/api/v1/files/{made['uuid']}")
+    assert answer.status_code == 200
+    assert answer.get_json() == {"trashed": False}
+    assert count(world, "files") == 0
+    assert blobs(world) == []
+
+
+@pytest.mark.parametrize(
+    ("person", "purge_at"), [("bea", "2026-09-28T14:13:20.000Z"), ("pia", "2026-10-21T14:13:20.000Z")]
+)
+def test_on_basic_and_pro_a_delete_goes_to_the_trash(world: World, person: str, purge_at: str) -> None:
+    """Basic/Pro: trashed, +7 d / +30 d."""
+    owner = getattr(world, person)
+    made = owner.upload()
+    answer = owner.delete(f"/api/v1/files/{made['shortId']}")
+    assert answer.status_code == 200
+    assert answer.get_json() == {"trashed": True, "trashedAt": "2026-09-21T14:13:20.000Z", "purgeAt": purge_at}
+    assert len(blobs(world)) == 1
+
+
+def test_deleting_again_repeats_the_same_dates(world: World) -> None:
+    """Deleting a trashed file again is 200 with the **same** ``trashedAt``/``purgeAt``."""
+    path = f"/api/v1/files/{world.pia.upload()['uuid']}"
+    first = world.pia.delete(path).get_json()
+    world.clock.advance(days=3)
+    again = world.pia.delete(path)
+    assert again.status_code == 200
+    assert again.get_json() == first
+
+
+@pytest.mark.parametrize("query", ["purge=0", "purge=true", "purge=", "purge=01", "purge=1%20", "purge=%EF%BC%91",
+                                   "purge", "Purge=1", "purge=1&purge=0", "purge=2"])  # fmt: skip
+def test_no_other_value_than_1_destroys_anything(world: World, query: str) -> None:
+    """Only the exact value ``purge=1`` purges; any other value must not destroy."""
+    path = f"/api/v1/files/{world.pia.upload()['uuid']}?{query}"
+    assert world.pia.delete(path).get_json()["trashed"] is True
+    assert world.pia.delete(path).get_json()["trashed"] is True
+    assert len(blobs(world)) == 1
+
+
+@pytest.mark.parametrize("trashed_first", [False, True])
+@pytest.mark.parametrize("person", ["fay", "bea", "pia"])
+def test_purge_destroys_an_active_file_and_one_in_the_trash(world: World, person: str, trashed_first: bool) -> None:
+    owner = getattr(world, person)
+    made = owner.upload()
+    if trashed_first:
+        change_file(world, made["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now + DAY)
+    answer = owner.delete(f"/api/v1/files/{made['uuid']}?purge=1")
+    assert answer.get_json() == {"trashed": False}
+    assert blobs(world) == []
+    assert owner.delete(f"/api/v1/files/{made['uuid']}?purge=1").status_code == 404
+
+
+def test_a_foreign_active_file_is_403_and_a_foreign_trashed_one_404(world: World) -> None:
+    """Another account's **active** file is 403 ``forbidden``; its **trashed** file or an unknown id 404."""
+    made = world.pia.upload()
+    for name in (made["uuid"], made["shortId"]):
+        answer = world.mal.delete(f"/api/v1/files/{name}?purge=1")
+        assert (answer.status_code, answer.get_json()["code"]) == (403, "forbidden")
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+    world.pia.delete(f"/api/v1/files/{made['uuid']}")
+    foreign = world.mal.delete(f"/api/v1/files/{made['uuid']}?purge=1")
+    unknown = world.mal.delete(f"/api/v1/files/{UNKNOWN_UUID}")
+    assert (foreign.status_code, foreign.get_json()["code"]) == (404, "not_found")
+    assert foreign.data == unknown.data
+    assert len(blobs(world)) == 1
+
+
+def test_an_unclaimed_file_is_404(world: World) -> None:
+    made = world.pia.upload()
+    change_file(world, made["uuid"], owner_id=None)
+    assert world.pia.delete(f"/api/v1/files/{made['uuid']}").status_code == 404
+
+
+@pytest.mark.parametrize("name", ["nope", "..", "%00", "abcdefghijkl", UNKNOWN_UUID + "0", "a" * 3000])
+def test_what_is_no_id_is_404(world: World, name: str) -> None:
+    assert world.pia.delete(f"/api/v1/files/{name}").status_code == 404
+
+
+def test_a_promised_purge_date_holds_after_a_change_of_plan(world: World) -> None:
+    """``purgeAt`` promised at deletion holds after a plan change."""
+    path = f"/api/v1/files/{world.pia.upload()['uuid']}"
+    first = world.pia.delete(path).get_json()
+    accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
+    assert world.pia.delete(path).get_json() == first
+    world.clock.advance(days=8)
+    assert sweeps.purge_due(world.rt) == 0
+
+
+def test_the_trash_is_emptied_when_its_date_has_come(world: World) -> None:
+    made = world.bea.upload()
+    world.bea.delete(f"/api/v1/files/{made['uuid']}")
+    world.clock.advance(days=7, milliseconds=-1)
+    assert sweeps.purge_due(world.rt) == 0
+    world.clock.advance(milliseconds=1)
+    assert sweeps.purge_due(world.rt) == 1
+    assert sweeps.purge_due(world.rt) == 0
+    assert blobs(world) == []
+    assert world.bea.delete(f"/api/v1/files/{made['uuid']}").status_code == 404
+
+
+def test_a_trashed_file_keeps_its_short_id_and_slug_and_answers_like_an_unknown_link(world: World) -> None:
+    """A slug of a trashed file stays reserved, as does its short id; its links answer like unknown ones (404)."""
+    made = world.pia.upload()
+    change_file(world, made["uuid"], slug="my-report")
+    world.pia.delete(f"/api/v1/files/{made['uuid']}")
+    row = world.rt.db.row("SELECT short_id, slug FROM files WHERE uuid = ?", (made["uuid"],))
+    assert row == (made["shortId"], "my-report")
+    for path in (f"/{made['shortId']}", f"/{made['uuid']}", "/my-report"):
+        assert world.http.get(path).status_code == 404
+    assert world.http.get(f"/api/files/{made['shortId']}/qr-code").status_code == 404
+
+
+def test_a_purge_frees_the_slug(world: World) -> None:
+    """After purge the slug is free."""
+    first, second = world.pia.upload(), world.pia.upload()
+    change_file(world, first["uuid"], slug="my-report")
+    world.pia.delete(f"/api/v1/files/{first['uuid']}?purge=1")
+    change_file(world, second["uuid"], slug="my-report")
+
+
+def test_a_purge_takes_everything_with_it(world: World) -> None:
+    """Bytes, rows and derived pages are gone (hardening G27)."""
+    made, other = world.pia.upload(), world.pia.upload()
+    for row in (made, other):
+        add_view(world, row["uuid"])
+        add_download(world, row["uuid"])
+        add_gate(world, row["uuid"], {"mail": "a@b.example"})
+    image = f"/{made['shortId']}/pages/1-800.jpg?v=1"
+    assert world.http.get(image, buffered=True).status_code == 200
+    assert list((world.rt.config.data_dir / "cache").rglob("*.jpg"))
+    world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
+    assert len(blobs(world)) == 1
+    assert not list((world.rt.config.data_dir / "cache").rglob("*.jpg"))
+    for table in ("files", "revisions", "view_rows", "download_rows", "gate_rows"):
+        assert count(world, table) == 1
+
+
+def test_a_much_read_file_is_hidden_and_destroyed_completely(world: World) -> None:
+    """Rows go in batches of 5,000, each its own short transaction."""
+    made = world.pia.upload()
+    with world.rt.db.write():
+        world.rt.db.execute(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000) "
+            "INSERT INTO view_rows (owner_id, file_id, pages_viewed, time_ms) "
+            "SELECT owner_id, id, 1, 1 FROM files, n WHERE uuid = ?",
+            (made["uuid"],),
+        )
+    world.pia.delete(f"/api/v1/files/{made['uuid']}")
+    assert world.rt.db.row("SELECT COUNT(*) FROM view_rows WHERE hidden = 0") == (0,)
+    world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
+    assert count(world, "view_rows") == 0
+
+
+def test_a_restart_finishes_what_a_crash_cut_short(world: World) -> None:
+    made, due = world.pia.upload(), world.pia.upload()
+    add_view(world, made["uuid"])
+    change_file(world, made["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now + DAY)
+    change_file(world, due["uuid"], trashed_at=world.clock.now, purge_at=world.clock.now)
+    (world.rt.blobs.tmp / "left.part").write_bytes(b"half an upload")
+    orphan = world.rt.blobs.part()
+    orphan.write(b"bytes without a row")
+    world.rt.blobs.keep(orphan)
+    swept = sweeps.at_start(world.rt)
+    assert (swept.partials, swept.orphans) == (1, 1)
+    assert world.rt.db.row("SELECT COUNT(*) FROM view_rows WHERE hidden = 0") == (0,)
+    assert count(world, "files") == 1
+    assert len(blobs(world)) == 1
+    again = sweeps.at_start(world.rt)
+    assert (again.partials, again.orphans) == (0, 0)
+
+
+def test_the_sweep_tells_what_it_did(world: World) -> None:
+    world.bea.delete(f"/api/v1/files/{world.bea.upload()['uuid']}")
+    assert sweeps.run(world.rt) == {"purged": 0, "removed": 0}
+    world.clock.advance(days=7)
+    assert sweeps.run(world.rt) == {"purged": 1, "removed": 0}

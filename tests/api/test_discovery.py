@@ -1,0 +1,109 @@
+"""The discovery document and the OpenAPI description (section API root)."""
+
+from typing import Any
+
+import openapi_spec_validator
+import pytest
+
+from tests.api.table import ROUTES, address
+from tests.support.cast import World
+
+
+def test_the_document_has_the_keys_that_clients_look_for(world: World) -> None:
+    document = world.http.get("/api/v1").get_json()
+    assert list(document) == [
+        "name",
+        "version",
+        "specification",
+        "documentation",
+        "authentication",
+        "rateLimit",
+        "errors",
+        "versioning",
+        "endpoints",
+    ]
+    assert document["specification"] == {"url": "http://127.0.0.1:8787/api/v1/openapi.json", "version": "1.1.0"}
+    assert document["authentication"]["oauth"] == {
+        "authorizationServer": "http://127.0.0.1:8787/.well-known/oauth-authorization-server",
+        "protectedResource": "http://127.0.0.1:8787/.well-known/oauth-protected-resource",
+    }
+    assert document["authentication"]["lanes"][0]["name"] == "api-key"
+    assert document["rateLimit"]["policy"] == '"default";q=120;w=60'
+    assert {"RateLimit", "RateLimit-Policy", "X-RateLimit-Limit"} <= set(document["rateLimit"]["headers"])
+    assert document["errors"] == {"mediaType": "application/problem+json"}
+
+
+def test_the_document_names_every_route_that_stands(world: World) -> None:
+    endpoints = world.http.get("/api/v1").get_json()["endpoints"]
+    assert sorted(endpoints.values()) == sorted(f"{method} {path}" for method, path, _ in ROUTES)
+
+
+def test_the_policy_follows_the_settings(make: Any) -> None:
+    assert make(rate_limit=600).http.get("/api/v1").get_json()["rateLimit"]["policy"] == '"default";q=600;w=60'
+
+
+@pytest.fixture
+def description(world: World) -> dict[str, Any]:
+    described: dict[str, Any] = world.http.get("/api/v1/openapi.json").get_json()
+    return described
+
+
+def test_the_description_is_sound_openapi_3_0_3_of_version_1_1_0(description: dict[str, Any]) -> None:
+    """The specification version is 1.1.0 (OpenAPI 3.0.3)."""
+    assert description["openapi"] == "3.0.3"
+    assert description["info"]["version"] == "1.1.0"
+    openapi_spec_validator.validate(description)
+
+
+def test_the_description_speaks_of_this_server(description: dict[str, Any]) -> None:
+    assert description["servers"] == [{"url": "http://127.0.0.1:8787"}]
+
+
+def test_the_description_and_the_application_have_the_same_routes(world: World, description: dict[str, Any]) -> None:
+    described = {(method.upper(), path) for path, item in description["paths"].items() for method in item} - {
+        ("PARAMETERS", path) for path in description["paths"]
+    }
+    served = {
+        (method, rule.rule.replace("<", "{").replace(">", "}"))
+        for rule in world.app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD"}
+        if rule.rule.startswith("/api/")
+    }
+    assert described == served == {(method, path) for method, path, _ in ROUTES}
+
+
+def test_the_description_says_which_routes_are_public(description: dict[str, Any]) -> None:
+    public = {
+        (method.upper(), path)
+        for path, item in description["paths"].items()
+        for method, operation in item.items()
+        if method != "parameters" and operation.get("security") == []
+    }
+    assert public == {(method, path) for method, path, scope in ROUTES if scope is None}
+
+
+def test_the_description_names_the_scope_of_every_guarded_route(description: dict[str, Any]) -> None:
+    for method, path, scope in ROUTES:
+        if scope is not None:
+            assert scope in description["paths"][path][method.lower()]["description"]
+
+
+@pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
+def test_the_description_lists_the_refusals_that_every_route_has(
+    description: dict[str, Any], method: str, path: str, scope: str | None
+) -> None:
+    listed = set(description["paths"][path][method.lower()]["responses"])
+    expected = {"200", "429"} | ({"401", "403"} if scope else set()) | ({"404"} if "{uuid}" in path else set())
+    assert expected <= listed
+
+
+@pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
+def test_every_answer_is_one_the_description_lists(
+    world: World, description: dict[str, Any], method: str, path: str, scope: str | None
+) -> None:
+    listed = description["paths"][path][method.lower()]["responses"]
+    name = world.pia.upload()["shortId"]
+    for headers in ({}, world.pia.headers, world.fay.headers):
+        for target in (address(path, name), address(path)):
+            answer = world.http.open(target, method=method, headers=headers, buffered=True)
+            assert str(answer.status_code) in listed

@@ -1,0 +1,213 @@
+"""Uploads and other bodies at the bundled listener: judged when the head is complete (hardening F1, F2)."""
+
+from collections.abc import Callable, Iterator
+from ipaddress import ip_network
+
+import pytest
+
+from docshare.server.blobs import Blobs
+from tests.api.door import Door, Reply, form, head, opened
+from tests.support.cast import Person, World
+from tests.support.pdfs import simple_pdf
+from tests.support.rows import count
+from tests.support.waiting import eventually
+
+MB = 1024 * 1024
+TYPE = "multipart/form-data; boundary=edge"
+Make = Callable[..., World]
+
+
+@pytest.fixture
+def door(world: World) -> Iterator[Door]:
+    with opened(world) as door:
+        yield door
+
+
+def announce(door: Door, length: int, path: str = "/api/v1/files", method: str = "POST", **headers: str) -> Reply:
+    """Send the head of an upload of ``length`` bytes and none of its body."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return door.send(head(method, path, {"Content-Length": str(length), "Content-Type": TYPE, **named}))
+
+
+def upload(door: Door, person: Person, content: bytes) -> Reply:
+    return door.ask("POST", "/api/v1/files", {"Content-Type": TYPE, **person.headers}, form(content))
+
+
+def assert_refused(reply: Reply, status: int, code: str) -> None:
+    assert reply.status == status
+    assert reply.headers["content-type"] == "application/problem+json"
+    problem = reply.json()
+    assert (problem["status"], problem["code"]) == (status, code)
+    assert problem["detail"]
+    assert problem["hint"]
+    for name in ("ratelimit", "ratelimit-policy", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"):
+        assert reply.headers[name]
+    assert reply.headers["cache-control"] == "private, no-store"
+    assert reply.headers["x-request-id"]
+    if status in (401, 403):
+        assert reply.headers["www-authenticate"].startswith("Bearer")
+
+
+def stored(world: World) -> list[str]:
+    return [
+        path.name for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in root.rglob("*") if path.is_file()
+    ]
+
+
+def test_an_upload_is_stored_and_counted_once(world: World, door: Door) -> None:
+    content = simple_pdf()
+    reply = upload(door, world.pia, content)
+    assert reply.status == 200, reply.body
+    assert reply.headers["x-ratelimit-remaining"] == "119"
+    got = door.ask("GET", f"/api/v1/files/{reply.json()['uuid']}/content", world.pia.headers)
+    assert got.body == content
+    assert got.headers["x-ratelimit-remaining"] == "118"
+
+
+@pytest.mark.parametrize("value", [None, "Bearer ds_live_nobody", "Basic eDp5", "Bearer a, Bearer b"])
+def test_a_bad_credential_is_refused_before_the_body(world: World, door: Door, value: str | None) -> None:
+    """Refusal of a 200 MB upload with a bad key: answered before 1 MB of the body is read."""
+    reply = announce(door, 200 * MB, **({"Authorization": value} if value else {}))
+    assert_refused(reply, 401, "unauthorized")
+    eventually(lambda: not stored(world))
+
+
+def test_two_credentials_are_none(world: World, door: Door) -> None:
+    """A comma in Authorization is 401; two headers are joined by one."""
+    both = head("POST", "/api/v1/files", {"Content-Length": "99", "Content-Type": TYPE, **world.pia.headers})
+    both = both.replace(b"Host: x", b"Host: x\r\nAuthorization: " + world.pia.headers["Authorization"].encode())
+    assert_refused(door.send(both), 401, "unauthorized")
+
+
+def test_a_full_account_is_refused_before_the_body(world: World, door: Door) -> None:
+    for _ in range(3):
+        world.fay.upload()
+    assert_refused(announce(door, MB, **world.fay.headers), 403, "forbidden")
+
+
+@pytest.mark.parametrize(("person", "cap"), [("fay", 20 * MB), ("bea", 200 * MB), ("pia", 2048 * MB)])
+def test_what_cannot_fit_the_plan_is_refused_before_the_body(world: World, door: Door, person: str, cap: int) -> None:
+    caller = getattr(world, person)
+    assert_refused(announce(door, cap + MB + 1, **caller.headers), 413, "payload_too_large")
+
+
+def test_an_upload_of_exactly_the_cap_passes_and_one_byte_more_does_not(world: World, door: Door) -> None:
+    content = simple_pdf()
+    exactly = content + b"\n" * (20 * MB - len(content))
+    assert_refused(upload(door, world.fay, exactly + b"\n"), 413, "payload_too_large")
+    eventually(lambda: not stored(world))
+    assert upload(door, world.fay, exactly).status == 200
+
+
+def test_an_upload_in_chunks_is_cut_off_at_the_cap(world: World, door: Door) -> None:
+    """Over-cap is 413 even without a Content-Length; nothing is stored."""
+    start = form(b"%PDF-1.7")[:-12]
+    pieces = [start, *[b"\n" * MB] * 21]
+    chunks = [f"{len(piece):x}\r\n".encode() + piece + b"\r\n" for piece in pieces]
+    begun = head("POST", "/api/v1/files", {"Transfer-Encoding": "chunked", "Content-Type": TYPE, **world.fay.headers})
+    assert_refused(door.send(begun, *chunks), 413, "payload_too_large")
+    eventually(lambda: not stored(world))
+
+
+def test_an_upload_that_is_no_form_is_refused_before_the_body(world: World, door: Door) -> None:
+    reply = announce(door, 9 * MB, **{**world.pia.headers, "Content-Type": "application/pdf"})
+    assert_refused(reply, 415, "unsupported_media_type")
+
+
+def test_a_broken_form_is_400(world: World, door: Door) -> None:
+    reply = door.ask("POST", "/api/v1/files", {"Content-Type": TYPE, **world.pia.headers}, b"this is no form")
+    assert_refused(reply, 400, "bad_request")
+    assert reply.headers["x-ratelimit-remaining"] == "119"
+    eventually(lambda: not stored(world))
+
+
+def test_a_disk_that_is_nearly_full_refuses_before_the_body(
+    world: World, door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Blobs, "free_bytes", lambda self: 1024 * MB + 10 * MB)
+    reply = announce(door, 12 * MB, **world.pia.headers)
+    assert_refused(reply, 503, "unavailable")
+    assert int(reply.headers["retry-after"]) > 0
+    assert upload(door, world.pia, simple_pdf()).status == 200
+
+
+def test_an_unknown_route_and_a_wrong_method_are_refused_before_the_body(world: World, door: Door) -> None:
+    assert_refused(announce(door, 9 * MB, "/api/v1/nope", **world.pia.headers), 404, "not_found")
+    wrong = announce(door, 9 * MB, "/api/v1/user", **world.pia.headers)
+    assert_refused(wrong, 405, "method_not_allowed")
+    assert wrong.headers["allow"] == "GET, HEAD"
+
+
+def test_a_body_that_is_no_upload_has_a_small_cap(world: World, door: Door) -> None:
+    """Everything but the upload routes gets a small body cap (1 MB)."""
+    assert_refused(announce(door, MB + 1, "/api/v1/user", "GET", **world.pia.headers), 413, "payload_too_large")
+    assert door.ask("GET", "/api/v1/user", world.pia.headers, b"x" * MB).status == 200
+    assert_refused(announce(door, MB + 1, "/api/v1/user", "GET"), 401, "unauthorized")
+
+
+def test_outside_the_api_bodies_are_small_too(world: World, door: Door) -> None:
+    """64 kB for beacons, 1 MB for everything else."""
+    short_id = world.pia.upload()["shortId"]
+    for path, cap in ((f"/{short_id}/beacon", 64 * 1024), ("/logout", MB)):
+        reply = door.send(head("POST", path, {"Content-Length": str(cap + 1)}))
+        assert reply.status == 413
+        assert "json" not in reply.headers["content-type"]
+        assert door.ask("POST", path, {"Content-Type": "text/css"}, b"x" * cap).status != 413
+
+
+def test_early_refusals_count(make: Make) -> None:
+    world = make(rate_limit=2)
+    with opened(world) as door:
+        too_much = {**world.fay.headers}
+        assert announce(door, 30 * MB, **too_much).headers["x-ratelimit-remaining"] == "1"
+        assert announce(door, 9 * MB, "/api/v1/nope", **too_much).headers["x-ratelimit-remaining"] == "0"
+        refused = announce(door, 30 * MB, **too_much)
+        assert_refused(refused, 429, "rate_limited")
+        assert refused.headers["retry-after"] == "60"
+        assert door.ask("GET", "/api/v1/user", world.fay.headers).status == 429
+
+
+def test_the_last_request_of_a_window_may_be_an_upload(make: Make) -> None:
+    world = make(rate_limit=1)
+    with opened(world) as door:
+        assert upload(door, world.pia, simple_pdf()).status == 200
+        assert_refused(upload(door, world.pia, simple_pdf()), 429, "rate_limited")
+    assert count(world, "files") == 1
+
+
+def test_guesses_at_the_upload_route_are_limited_by_address(make: Make) -> None:
+    world = make(address_limit=2, trusted_proxies=(ip_network("127.0.0.1/32"),))
+    with opened(world) as door:
+        guesses = [
+            announce(door, 9, Authorization=f"Bearer guess{number}", X_Forwarded_For="198.51.100.1").status
+            for number in range(3)
+        ]
+        other = announce(door, 9, Authorization="Bearer guess", X_Forwarded_For="198.51.100.2").status
+    assert guesses == [401, 401, 429]
+    assert other == 401
+
+
+@pytest.mark.parametrize(
+    ("raw", "status", "code"),
+    [
+        (b"GET /api/v1 HTTP/1.1\r\n\r\n", 400, "bad_request"),
+        (b"GET /api/v1 HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "bad_request"),
+        (b"GET /api/v1 HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 70_000 + b"\r\n\r\n", 431, "headers_too_large"),
+        (b"POST /api/v1/files HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", 400, "bad_request"),
+        (
+            b"POST /api/v1/files HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+            501,
+            "not_implemented",
+        ),
+    ],
+)
+def test_errors_of_the_listener_are_problems_too(door: Door, raw: bytes, status: int, code: str) -> None:
+    """Problem documents also for errors made by the WSGI server: 400, 413, 431, 501."""
+    assert_refused(door.send(raw), status, code)
+
+
+def test_an_error_of_the_listener_outside_the_api_is_plain_text(door: Door) -> None:
+    reply = door.send(b"GET /abcdefghijkl HTTP/1.1\r\n\r\n")
+    assert reply.status == 400
+    assert reply.headers["content-type"] == "text/plain; charset=utf-8"
+    assert reply.headers["x-request-id"]

@@ -1,0 +1,180 @@
+"""Rate limits and their headers on every answer (section Limits)."""
+
+import io
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import http_sf
+import pytest
+from werkzeug.datastructures import Headers
+from werkzeug.test import TestResponse
+
+from docshare.server.services import accounts
+from tests.api.table import UNKNOWN_UUID
+from tests.support.cast import Person, World
+
+HEADERS = ("RateLimit", "RateLimit-Policy", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+Make = Callable[..., World]
+
+
+def read(headers: Headers) -> tuple[str, int, int, str, int, int]:
+    """Name, r and t of RateLimit; name, q and w of RateLimit-Policy, as a structured-field parser sees them."""
+    [(state, is_at)] = http_sf.parse(headers["RateLimit"].encode(), tltype="list")
+    [(policy, says)] = http_sf.parse(headers["RateLimit-Policy"].encode(), tltype="list")
+    return state, is_at["r"], is_at["t"], policy, says["q"], says["w"]
+
+
+def upload_junk(person: Person, name: str = "file", content: bytes = b"not a pdf") -> TestResponse:
+    return person.post("/api/v1/files", data={name: (io.BytesIO(content), "a.pdf")})
+
+
+ANSWERS: dict[str, tuple[int, Callable[[World], TestResponse]]] = {
+    "discovery": (200, lambda world: world.http.get("/api/v1")),
+    "account": (200, lambda world: world.pia.get("/api/v1/user")),
+    "no credential": (401, lambda world: world.http.get("/api/v1/user")),
+    "bad credential": (401, lambda world: world.http.get("/api/v1/user", headers={"Authorization": "Bearer x"})),
+    "plain text": (403, lambda world: world.fay.get("/api/v1/gate-responses")),
+    "unknown file": (404, lambda world: world.pia.get(f"/api/v1/files/{UNKNOWN_UUID}")),
+    "unknown route": (404, lambda world: world.http.get("/api/v1/nope")),
+    "wrong method": (405, lambda world: world.pia.put("/api/v1/user")),
+    "not a pdf": (400, lambda world: upload_junk(world.pia)),
+    "no file": (400, lambda world: upload_junk(world.pia, name="other")),
+    "not a form": (415, lambda world: world.pia.post("/api/v1/files", data=b"x", content_type="text/plain")),
+    "broken pdf": (422, lambda world: upload_junk(world.pia, content=b"%PDF-1.7 and no more")),
+    "public": (404, lambda world: world.http.get(f"/api/files/{UNKNOWN_UUID}/qr-code")),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_answer_tells_the_limit_in_both_ways(world: World, name: str) -> None:
+    """RateLimit, RateLimit-Policy, X-RateLimit-* are on every response."""
+    status, ask = ANSWERS[name]
+    answer = ask(world)
+    assert answer.status_code == status
+    assert [header for header in HEADERS if header not in answer.headers] == []
+    state, left, reset, policy, limit, window = read(answer.headers)
+    assert state == policy
+    assert window == 60
+    assert 0 < reset <= window
+    assert left == limit - 1
+    assert answer.headers["X-RateLimit-Limit"] == str(limit)
+    assert answer.headers["X-RateLimit-Remaining"] == str(left)
+    assert answer.headers["X-RateLimit-Reset"] == str(reset)
+
+
+def test_the_policy_is_that_of_the_specification(world: World) -> None:
+    """120 requests per minute per bearer token."""
+    assert world.pia.get("/api/v1/user").headers["RateLimit-Policy"] == '"default";q=120;w=60'
+
+
+def test_request_121_of_a_minute_is_refused(world: World) -> None:
+    statuses = [world.pia.get("/api/v1/events").status_code for _ in range(121)]
+    assert statuses == [200] * 120 + [429]
+
+
+def test_a_refusal_says_how_long_to_wait_and_waiting_helps(make: Make) -> None:
+    """429 carries Retry-After, at least as long as RateLimit says."""
+    world = make(rate_limit=2)
+    world.pia.get("/api/v1/user")
+    world.clock.advance(seconds=20)
+    world.pia.get("/api/v1/user")
+    refused = world.pia.get("/api/v1/user")
+    assert refused.status_code == 429
+    assert refused.get_json()["code"] == "rate_limited"
+    assert int(refused.headers["Retry-After"]) == 40
+    assert int(refused.headers["Retry-After"]) >= read(refused.headers)[2]
+    assert refused.headers["X-RateLimit-Remaining"] == "0"
+    world.clock.advance(seconds=40)
+    assert world.pia.get("/api/v1/user").status_code == 200
+
+
+def test_two_keys_of_one_account_do_not_share(make: Make) -> None:
+    """Rate limit is per Authorization header value: two keys of one account do not share."""
+    world = make(rate_limit=1)
+    other = accounts.create_key(world.rt, world.pia.email, "other").key
+    assert world.pia.get("/api/v1/user").status_code == 200
+    assert world.pia.get("/api/v1/user").status_code == 429
+    assert world.http.get("/api/v1/user", headers={"Authorization": f"Bearer {other}"}).status_code == 200
+
+
+@pytest.mark.parametrize("spelling", ["bearer {key}", "Bearer  {key}", "BEARER {key} "])
+def test_writing_the_header_otherwise_opens_no_second_window(make: Make, spelling: str) -> None:
+    world = make(rate_limit=1)
+    assert world.pia.get("/api/v1/user").status_code == 200
+    again = world.http.get("/api/v1/user", headers={"Authorization": spelling.replace("{key}", world.pia.key)})
+    assert again.status_code == 429
+
+
+def test_refusals_by_routing_count_as_well(make: Make) -> None:
+    world = make(rate_limit=2)
+    assert [world.pia.get("/api/v1/nope").status_code for _ in range(3)] == [404, 404, 429]
+
+
+def test_failed_credentials_are_limited_by_address_however_many_there_are(make: Make) -> None:
+    """Invalid tokens need a separate per-IP limit: failed bearer <= 60/min/IP however many different tokens."""
+    world = make()
+    statuses = [
+        world.http.get("/api/v1/user", headers={"Authorization": f"Bearer guess{number}"}).status_code
+        for number in range(61)
+    ]
+    assert statuses == [401] * 60 + [429]
+
+
+def test_a_valid_key_still_works_from_an_address_that_failed(make: Make) -> None:
+    world = make(address_limit=1)
+    for _ in range(3):
+        world.http.get("/api/v1/user", headers={"Authorization": "Bearer guess"})
+    assert world.pia.get("/api/v1/user").status_code == 200
+
+
+def test_a_failed_credential_counts_on_unknown_routes_too(make: Make) -> None:
+    """Or the answers there would tell valid tokens from invalid ones without limit."""
+    world = make(address_limit=1)
+    guess = {"Authorization": "Bearer guess"}
+    assert world.http.get("/api/v1/nope", headers=guess).status_code == 401
+    assert world.http.get("/api/v1/nope", headers=guess).status_code == 429
+
+
+def test_strangers_without_a_credential_are_limited_by_address(make: Make) -> None:
+    world = make(rate_limit=2)
+    assert [world.http.get("/api/v1").status_code for _ in range(3)] == [200, 200, 429]
+    elsewhere = {"REMOTE_ADDR": "198.51.100.9"}
+    assert world.http.get("/api/v1", environ_base=elsewhere).status_code == 200
+
+
+def test_the_public_qr_has_a_limit_of_its_own(world: World) -> None:
+    """The public QR (``/api/files/...``, outside v1) is limited to 60/min/IP."""
+    short_id = world.pia.upload()["shortId"]
+    statuses = [world.http.get(f"/api/files/{short_id}/qr-code").status_code for _ in range(61)]
+    assert statuses == [200] * 60 + [429]
+    assert world.http.get(f"/api/files/{short_id}/qr-code").headers["Retry-After"] == "60"
+    assert world.http.get("/api/v1").status_code == 200
+
+
+def test_forwarded_addresses_of_strangers_are_not_believed(make: Make) -> None:
+    world = make(rate_limit=1)
+    first = world.http.get("/api/v1", headers={"X-Forwarded-For": "198.51.100.1"})
+    second = world.http.get("/api/v1", headers={"X-Forwarded-For": "198.51.100.2"})
+    assert [first.status_code, second.status_code] == [200, 429]
+
+
+def test_addresses_behind_a_trusted_proxy_are_counted_apart(make: Make) -> None:
+    from ipaddress import ip_network
+
+    world = make(rate_limit=1, trusted_proxies=(ip_network("127.0.0.0/8"),))
+    first = world.http.get("/api/v1", headers={"X-Forwarded-For": "198.51.100.1"})
+    second = world.http.get("/api/v1", headers={"X-Forwarded-For": "198.51.100.2"})
+    assert [first.status_code, second.status_code] == [200, 200]
+
+
+def test_exactly_the_limit_passes_when_all_come_at_once(make: Make) -> None:
+    """Exactly 120 pass under 16 threads."""
+    world = make()
+
+    def ask(_: int) -> int:
+        return world.app.test_client().get("/api/v1/events", headers=world.pia.headers).status_code
+
+    with ThreadPoolExecutor(16) as pool:
+        statuses = list(pool.map(ask, range(160)))
+    assert statuses.count(200) == 120
+    assert statuses.count(429) == 40

@@ -1,0 +1,57 @@
+"""How many SQL statements a request costs (performance: connection and statement costs)."""
+
+import pytest
+
+from tests.support.cast import World
+from tests.support.rows import add_gate, add_view
+
+
+def statements(world: World, path: str) -> list[str]:
+    """The statements that ``GET path`` runs."""
+    seen: list[str] = []
+    connection = world.rt.db.sqlite.connection()
+    connection.set_trace_callback(seen.append)
+    try:
+        assert world.pia.get(path, buffered=True).status_code == 200
+    finally:
+        connection.set_trace_callback(None)
+    return seen
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/user",
+        "/api/v1/files",
+        "/api/v1/files/{uuid}/content",
+        "/api/v1/files/{shortId}/qr-code",
+        "/api/v1/events",
+        "/api/v1/events?since=1&limit=100",
+        "/api/v1/events?file={shortId}",
+        "/api/v1/gate-responses?file={uuid}",
+    ],
+)
+def test_an_authenticated_request_costs_two_statements(world: World, path: str) -> None:
+    made = world.pia.upload()
+    for _ in range(3):
+        add_view(world, made["uuid"])
+        add_gate(world, made["uuid"], {"mail": "a@b.example"})
+    seen = statements(world, path.replace("{uuid}", made["uuid"]).replace("{shortId}", made["shortId"]))
+    assert len(seen) <= 2, seen
+    assert "api_keys" in seen[0]
+
+
+@pytest.mark.parametrize("path", ["/api/v1", "/api/v1/openapi.json"])
+def test_a_public_document_costs_none(world: World, path: str) -> None:
+    assert statements(world, path) == []
+
+
+@pytest.mark.parametrize("stream", ["view", "download", "gate"])
+@pytest.mark.parametrize("query", ["", "&since=5", "&file={uuid}", "&file={uuid}&since=5"])
+def test_a_page_of_the_feed_walks_an_index_and_sorts_nothing(world: World, stream: str, query: str) -> None:
+    made = world.pia.upload()
+    seen = statements(world, f"/api/v1/events?type={stream}{query}".replace("{uuid}", made["uuid"]))
+    plan = " ".join(str(row[3]) for row in world.rt.db.rows(f"EXPLAIN QUERY PLAN {seen[-1]}"))
+    assert f"USING INDEX {stream}_rows_{'file' if 'file' in query else 'owner'}" in plan
+    assert "SCAN" not in plan
+    assert "TEMP B-TREE" not in plan

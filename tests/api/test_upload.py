@@ -1,0 +1,303 @@
+"""Uploads (section Files), on the portable path; the bundled listener's is in test_early."""
+
+import hashlib
+import io
+import json
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from werkzeug.test import TestResponse, run_wsgi_app
+
+from docshare.contract.problems import Problem
+from docshare.server import shell
+from docshare.server.blobs import Blobs
+from tests.support.cast import Person, World
+from tests.support.pdfs import simple_pdf
+from tests.support.rows import change_file, count
+
+MB = 1024 * 1024
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+LEGACY_DOC = OLE + b"\0" * 504 + b"\xec\xa5\xc1\x00"
+POWERPOINT = OLE + b"\0" * 504 + b"\x00\x6e\x1e\xf0"
+DOCX = b"PK\x03\x04" + b"\0" * 22 + b"\x11\x00\x00\x00word/document.xml"
+
+
+def send(person: Person, content: bytes, name: str = "report.pdf", **more: Any) -> TestResponse:
+    return person.post("/api/v1/files", data={"file": (io.BytesIO(content), name)}, **more)
+
+
+def send_large(person: Person, content: bytes) -> TestResponse:
+    """As ``send``, past the test client's own form, which spools large bodies and leaves the spool open."""
+    head = b'--edge\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n'
+    body = head + content + b"\r\n--edge--\r\n"
+    return person.post("/api/v1/files", data=body, content_type="multipart/form-data; boundary=edge")
+
+
+def stored(world: World) -> list[bytes]:
+    """The contents of the store, open uploads included."""
+    return [path.read_bytes() for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in files_below(root)]
+
+
+class Endless:
+    """A body that never ends."""
+
+    def __init__(self, head: bytes) -> None:
+        self.sent = 0
+        self._head = head
+
+    def read(self, size: int = -1) -> bytes:
+        block = (self._head if self.sent == 0 else b"\n" * size)[:size]
+        self.sent += len(block)
+        return block
+
+
+def files_below(root: Any) -> list[Any]:
+    return [path for path in root.rglob("*") if path.is_file()]
+
+
+def fill(world: World, person: Person, total: int) -> None:
+    """Let ``person`` have ``total`` files, made from one that is uploaded."""
+    made = person.upload()
+    with world.rt.db.write():
+        world.rt.db.execute(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "
+            "INSERT INTO files (uuid, short_id, owner_id, original_name, size, mime_type, total_pages, page_sizes, "
+            "sha256, blob, content_version, created_at, updated_at) "
+            "SELECT uuid || i, short_id || i, owner_id, original_name, size, mime_type, total_pages, page_sizes, "
+            "sha256, blob, 1, created_at, updated_at FROM files, n WHERE uuid = ?",
+            (total - 1, made["uuid"]),
+        )
+
+
+def test_an_upload_answers_200_with_the_link(world: World) -> None:
+    """Upload result: ``uuid``, ``shortId``, ``shareUrl``, and a ``message`` text."""
+    answer = send(world.pia, simple_pdf())
+    assert answer.status_code == 200
+    made = answer.get_json()
+    assert list(made) == ["uuid", "shortId", "shareUrl", "message"]
+    assert re.fullmatch("[0-9A-Za-z]{12}", made["shortId"])
+    assert made["shareUrl"] == f"http://127.0.0.1:8787/{made['shortId']}"
+    assert made["message"].isascii()
+
+
+def test_a_pdf_is_stored_as_it_was_sent(world: World) -> None:
+    """PDFs are stored as sent."""
+    content = b"\xef\xbb\xbf junk before " + simple_pdf(pages=2) + b"\njunk behind"
+    made = send(world.pia, content).get_json()
+    assert stored(world) == [content]
+    detail = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
+    assert detail["size"] == len(content)
+    assert detail["sha256"] == hashlib.sha256(content).hexdigest()
+    assert detail["totalPages"] == 2
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ("report.pdf", "report.pdf"),
+        ("Übersicht 日本.pdf", "Übersicht 日本.pdf"),
+        ("C:\\Users\\ada\\report.pdf", "report.pdf"),
+        ("../../etc/report.pdf", "report.pdf"),
+        ("x" * 400 + ".pdf", "x" * 251 + ".pdf"),
+        ("..", "document.pdf"),
+    ],
+)
+def test_the_name_is_kept_without_its_path(world: World, sent: str, kept: str) -> None:
+    made = send(world.pia, simple_pdf(), sent).get_json()
+    assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["originalName"] == kept
+
+
+def test_other_parts_of_the_form_are_ignored(world: World) -> None:
+    """Multipart part names other than these are ignored."""
+    form = {"file": (io.BytesIO(simple_pdf()), "a.pdf"), "title": "x", "other": (io.BytesIO(b"y"), "b.bin")}
+    assert world.pia.post("/api/v1/files", data=form).status_code == 200
+    assert len(stored(world)) == 1
+
+
+def test_a_form_without_the_part_is_400(world: World) -> None:
+    """A missing ``file`` part is 400."""
+    assert world.pia.post("/api/v1/files", data={"document": (io.BytesIO(simple_pdf()), "a.pdf")}).status_code == 400
+    assert world.pia.post("/api/v1/files", data={"file": "text"}, content_type="multipart/form-data").status_code == 400
+    assert stored(world) == []
+
+
+@pytest.mark.parametrize("name", ["report.pdf", "report.doc", "report.docx", "report.ppt"])
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"", 400),
+        (b"<html>hello</html>", 400),
+        (b"x" * 1020 + b"%PDF-1.7", 400),
+        (LEGACY_DOC, 400),
+        (POWERPOINT, 422),
+        (DOCX, 422),
+        (b"%PDF-1.7 and nothing else", 422),
+    ],
+)
+def test_what_a_file_is_is_decided_by_its_bytes(world: World, content: bytes, status: int, name: str) -> None:
+    """``.doc`` is 400 even when renamed: decide by content."""
+    answer = send(world.pia, content, name)
+    assert answer.status_code == status
+    assert stored(world) == []
+    assert count(world, "files") == 0
+
+
+def test_a_declared_type_is_not_believed(world: World) -> None:
+    form = {"file": (io.BytesIO(simple_pdf()), "photo.png", "image/png")}
+    made = world.pia.post("/api/v1/files", data=form).get_json()
+    assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["mimeType"] == "application/pdf"
+
+
+def test_the_cap_of_the_plan_fits_and_one_byte_more_is_413(world: World) -> None:
+    """Over-cap is 413; nothing is stored. Sizes are binary: 20 MB = 20 x 1024^2."""
+    content = simple_pdf()
+    exactly = content + b"\n" * (20 * MB - len(content))
+    assert send_large(world.fay, exactly + b"\n").status_code == 413
+    assert stored(world) == []
+    assert send_large(world.fay, exactly).status_code == 200
+    assert send_large(world.bea, exactly + b"\n").status_code == 200
+
+
+def test_a_file_far_above_the_cap_is_413_even_without_a_length(world: World) -> None:
+    """Over-cap is 413 even without/with a lying Content-Length; the rest of the body is not read."""
+    head = b'--edge\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n%PDF-1.7'
+    body = Endless(head)
+    environ = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": "/api/v1/files",
+        "SERVER_NAME": "localhost",
+        "SERVER_PORT": "80",
+        "wsgi.url_scheme": "http",
+        "wsgi.input": body,
+        "wsgi.input_terminated": True,
+        "wsgi.errors": io.StringIO(),
+        "CONTENT_TYPE": "multipart/form-data; boundary=edge",
+        "HTTP_AUTHORIZATION": world.fay.headers["Authorization"],
+    }
+    blocks, status, _ = run_wsgi_app(world.app, environ, buffered=True)
+    assert status == "413 REQUEST ENTITY TOO LARGE"
+    assert json.loads(b"".join(blocks))["code"] == "payload_too_large"
+    assert body.sent < 22 * MB
+    assert stored(world) == []
+
+
+def test_a_pdf_that_needs_a_password_is_422_with_a_hint(world: World) -> None:
+    """PDFs that need a password: 422."""
+    import pikepdf
+
+    source = pikepdf.open(io.BytesIO(simple_pdf()))
+    locked = io.BytesIO()
+    source.save(locked, encryption=pikepdf.Encryption(user="secret", owner="secret"))
+    source.close()
+    answer = send(world.pia, locked.getvalue())
+    assert answer.status_code == 422
+    assert "password" in answer.get_json()["detail"]
+    assert answer.get_json()["hint"]
+    assert stored(world) == []
+
+
+def test_an_engine_that_cannot_be_had_is_503_with_retry_after(world: World) -> None:
+    class Absent:
+        def inspect(self, path: Any) -> None:
+            raise Problem("unavailable", "No worker.", headers={"Retry-After": "5"})
+
+    shell.attach(world.app, replace(world.rt, engine=Absent()))  # type: ignore[arg-type]
+    answer = send(world.pia, simple_pdf())
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"] == "5"
+    assert stored(world) == []
+
+
+def test_a_disk_that_is_nearly_full_is_503_before_anything_is_stored(world: World, monkeypatch: Any) -> None:
+    """Free-space floor: 503 below 1 GB."""
+    monkeypatch.setattr(Blobs, "free_bytes", lambda self: 1024 * MB - 1)
+    answer = send(world.pia, simple_pdf())
+    assert answer.status_code == 503
+    assert int(answer.headers["Retry-After"]) > 0
+    assert stored(world) == []
+
+
+def test_the_file_limit_is_403_forbidden(world: World) -> None:
+    """File-limit 403 has code ``forbidden``, not ``plan_required``; 3 Free."""
+    assert [send(world.fay, simple_pdf()).status_code for _ in range(4)] == [200, 200, 200, 403]
+    refused = send(world.fay, simple_pdf())
+    assert refused.get_json()["code"] == "forbidden"
+    assert "requires the" not in refused.get_json()["detail"]
+    assert refused.headers["WWW-Authenticate"] == "Bearer"
+    assert count(world, "files") == 3
+
+
+def test_basic_has_a_hundred_slots_and_pro_no_end(world: World) -> None:
+    """3 Free, 100 Basic, unlimited Pro."""
+    fill(world, world.bea, 99)
+    fill(world, world.pia, 150)
+    assert [send(world.bea, simple_pdf()).status_code for _ in range(2)] == [200, 403]
+    assert send(world.pia, simple_pdf()).status_code == 200
+
+
+def test_burned_and_expired_files_hold_their_slots_and_trashed_ones_do_not(world: World) -> None:
+    """A trashed file holds no slot. Burned and expired files hold theirs."""
+    fill(world, world.bea, 100)
+    burned, expired, trashed = [row["uuid"] for row in world.bea.get("/api/v1/files").get_json()[:3]]
+    change_file(world, burned, burned_at=world.clock.now)
+    change_file(world, expired, delete_at=world.clock.now - 1)
+    assert send(world.bea, simple_pdf()).status_code == 403
+    change_file(world, trashed, trashed_at=world.clock.now, purge_at=world.clock.now + 1)
+    assert send(world.bea, simple_pdf()).status_code == 200
+
+
+def test_uploads_that_race_for_the_last_slot_fill_exactly_the_limit(world: World) -> None:
+    """Races: exactly the limit succeed, always; losers get the documented status."""
+    for _ in range(2):
+        send(world.fay, simple_pdf())
+    together = threading.Barrier(6)
+
+    class Slow:
+        """All have passed the first judgement before any goes on."""
+
+        def inspect(self, path: Any) -> Any:
+            together.wait(10)
+            return world.rt.engine.inspect(path)
+
+    shell.attach(world.app, replace(world.rt, engine=Slow()))  # type: ignore[arg-type]
+
+    def upload(_: int) -> int:
+        form = {"file": (io.BytesIO(simple_pdf()), "a.pdf")}
+        return world.app.test_client().post("/api/v1/files", data=form, headers=world.fay.headers).status_code
+
+    with ThreadPoolExecutor(6) as pool:
+        statuses = sorted(pool.map(upload, range(6)))
+    assert statuses == [200, 403, 403, 403, 403, 403]
+    assert count(world, "files") == 3
+    assert len(stored(world)) == 3
+
+
+def test_a_transaction_that_fails_takes_its_bytes_back(world: World) -> None:
+    """No orphan bytes: the blob is removed when its row cannot be written."""
+
+    def failing() -> str:
+        raise RuntimeError("no more ids")
+
+    shell.attach(world.app, replace(world.rt, uuid=failing))
+    assert send(world.pia, simple_pdf()).status_code == 500
+    assert stored(world) == []
+    assert count(world, "files") == count(world, "revisions") == 0
+
+
+def test_a_short_id_that_is_taken_is_drawn_again(world: World) -> None:
+    """Short ids: unique; a slug shares their place in addresses, so it counts too."""
+    taken = world.pia.upload()["shortId"]
+    change_file(world, world.pia.upload()["uuid"], slug="abcdefghijkl")
+    draws = iter([taken, "abcdefghijkl", "ZYXWVUTSRQPO"])
+    shell.attach(world.app, replace(world.rt, token=lambda size: next(draws) if size == 12 else "r" * size))
+    assert send(world.pia, simple_pdf()).get_json()["shortId"] == "ZYXWVUTSRQPO"
+
+
+def test_the_same_bytes_twice_are_two_files(world: World) -> None:
+    first, second = world.pia.upload(), world.pia.upload()
+    world.pia.delete(f"/api/v1/files/{first['uuid']}?purge=1")
+    assert world.pia.get(f"/api/v1/files/{second['uuid']}/content", buffered=True).data == simple_pdf(pages=3)

@@ -1,0 +1,159 @@
+"""One page of the feed at 10 million rows: python -m tests.benchmarks.feed [ROWS]
+
+``services.feed.page`` (no HTTP) is compared with itself at 10,000 rows, and with raw ``sqlite3`` on the same file with
+the same indexes. Half of the rows belong to the account that asks; its rows in the newest third of the stream are all
+of files that lie in the trash.
+"""
+
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from docshare.contract.plans import Plan
+from docshare.server.config import Config
+from docshare.server.instance import open_instance
+from docshare.server.runtime import Runtime
+from docshare.server.services import accounts, callers, feed
+from docshare.server.services.callers import Caller
+from tests.benchmarks.side_by_side import side_by_side
+
+SMALL = 10_000
+FILES = 12
+CALLS = 300
+ROUNDS = 9
+GROWTH_TARGET = 1.5
+RAW_TARGET = 4.0
+BATCH = 500_000
+
+_FILE = """
+INSERT INTO files (id, uuid, short_id, owner_id, original_name, size, mime_type, total_pages, page_sizes, sha256, blob,
+content_version, created_at, updated_at, trashed_at, purge_at)
+VALUES (?1, printf('%08d-0000-4000-8000-000000000000', ?1), printf('%012d', ?1), ?2, 'report.pdf', 1,
+'application/pdf', 1, '[[1,612,792]]', '0', printf('%032d', ?1), 1, 0, 0, ?3, ?4)
+"""
+_VIEW = """
+INSERT INTO view_rows (owner_id, file_id, hidden, read_at, country, pages_viewed, time_ms)
+VALUES (?, ?, ?, 1, 'DE', 3, 9)
+"""
+_RAW = """
+SELECT r.id, f.uuid, f.original_name, r.read_at, r.country, r.pages_viewed, r.time_ms
+FROM view_rows r CROSS JOIN files f ON f.id = r.file_id WHERE {key} = ? AND r.hidden = 0 AND r.id > ? ORDER BY r.id
+"""
+FILE_ID = 1  # the caller's, not in the trash
+FILE_UUID = "00000001-0000-4000-8000-000000000000"
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One way to ask for 50 rows: ``since`` as a share of the rows (0: the newest), ``file`` or all files."""
+
+    name: str
+    since: float = 0.0
+    file: str | None = None
+
+    def page(self, rt: Runtime, caller: Caller, rows: int) -> list[Any]:
+        """Through the service."""
+        return feed.page(rt, caller, "view", since=int(self.since * rows), limit=50, file=self.file)
+
+    def raw(self, connection: sqlite3.Connection, caller: Caller, rows: int) -> list[Any]:
+        """The same rows by one prepared statement."""
+        key, value = ("r.owner_id", caller.account_id) if self.file is None else ("r.file_id", FILE_ID)
+        sql = _RAW.format(key=key) + ("LIMIT 50" if self.since else "DESC LIMIT 50")
+        return connection.execute(sql, (value, int(self.since * rows))).fetchall()
+
+
+ASKS = (
+    Ask("newest 50"),
+    Ask("50 after a cursor", since=0.3),
+    Ask("after a cursor in the trashed run", since=0.7),
+    Ask("nothing new", since=1.1),
+    Ask("newest 50 of one file", file=FILE_UUID),
+    Ask("50 of one file after a cursor", since=0.1, file=FILE_UUID),
+)
+
+
+@contextmanager
+def filled(folder: Path, rows: int) -> Iterator[tuple[Runtime, Caller]]:
+    """An instance with two accounts and ``rows`` views of their files; the caller is the first account."""
+    with open_instance(Config(data_dir=folder, base_url="http://127.0.0.1:8787")) as instance:
+        rt = instance.rt
+        owner = accounts.create_account(rt, "owner@example.com", "", Plan.PRO)
+        accounts.create_account(rt, "other@example.com", "", Plan.PRO)
+        key = accounts.create_key(rt, owner.email, "").key
+        connection = rt.db.sqlite.connection()
+        connection.execute("PRAGMA synchronous = OFF")
+        with rt.db.write():
+            connection.executemany(_FILE, _files())
+        views = _views(rows)
+        while batch := list(islice(views, BATCH)):
+            with rt.db.write():
+                connection.executemany(_VIEW, batch)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        yield rt, callers.authenticate(rt, f"Bearer {key}")
+
+
+def _files() -> Iterator[tuple[int, int, int | None, int | None]]:
+    """Odd files are the caller's; of those every third lies in the trash, for good."""
+    for number in range(1, FILES + 1):
+        trashed = number % 6 == 5
+        yield number, 2 - number % 2, 1 if trashed else None, 2**60 if trashed else None
+
+
+def _views(rows: int) -> Iterator[tuple[int, int, int]]:
+    """All files in turn; in the newest third of the rows, the caller's are all of trashed files."""
+    for number in range(rows):
+        file = number % FILES + 1
+        if number > rows * 2 // 3 and file % 2:
+            file = 5 + 6 * (number % (FILES // 6))
+        yield 2 - file % 2, file, int(file % 6 == 5)
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Median microseconds of one call."""
+    times = []
+    for _ in range(CALLS):
+        begun = time.perf_counter_ns()
+        call()
+        times.append((time.perf_counter_ns() - begun) / 1000)
+    return median(times)
+
+
+def main(rows: int) -> int:
+    """Measure, print, and return the exit code."""
+    reached = []
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        small, caller = stack.enter_context(filled(Path(folder) / "small", SMALL))
+        large, same = stack.enter_context(filled(Path(folder) / "large", rows))
+        assert same.account_id == caller.account_id
+        raw = sqlite3.connect(large.db.path)
+        stack.callback(raw.close)
+        raw.execute("PRAGMA cache_size = -64000")
+        for ask in ASKS:
+            assert ask.page(large, caller, rows) == ask.raw(raw, caller, rows)
+
+            def at_large(ask: Ask = ask) -> float:
+                return timed(lambda: ask.page(large, caller, rows))
+
+            def at_small(ask: Ask = ask) -> float:
+                return timed(lambda: ask.page(small, caller, SMALL))
+
+            def by_hand(ask: Ask = ask) -> float:
+                return timed(lambda: ask.raw(raw, caller, rows))
+
+            for against, limit, target in (("10,000 rows", at_small, GROWTH_TARGET), ("raw", by_hand, RAW_TARGET)):
+                name = f"{ask.name}, {rows:,} rows against {against}"
+                outcome = side_by_side(name, at_large, limit, target=target, better="less", unit="us", rounds=ROUNDS)
+                reached.append(outcome.reached)
+    return 0 if all(reached) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000))

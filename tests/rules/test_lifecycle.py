@@ -1,0 +1,52 @@
+"""The states of a file, and where a delete leads. The tables are typed from the specification."""
+
+import pytest
+
+from docshare.contract.plans import Plan
+from docshare.server.rules.lifecycle import Trash, deletion, is_expired, state
+
+NOW = 1_790_000_000_000
+DAY = 86_400_000
+
+
+@pytest.mark.parametrize(
+    ("trashed_at", "burned_at", "delete_at", "expected"),
+    [
+        (None, None, None, "live"),
+        (None, None, NOW + 1, "live"),
+        (None, None, NOW, "expired"),
+        (None, None, NOW - 1, "expired"),
+        (None, NOW, None, "burned"),
+        (None, NOW, NOW - 1, "burned"),
+        (NOW, None, None, "trashed"),
+        (NOW, NOW, NOW - 1, "trashed"),
+    ],
+)
+def test_state(trashed_at: int | None, burned_at: int | None, delete_at: int | None, expected: str) -> None:
+    assert state(trashed_at=trashed_at, burned_at=burned_at, delete_at=delete_at, now=NOW) == expected
+
+
+@pytest.mark.parametrize(("delete_at", "expected"), [(None, False), (NOW + 1, False), (NOW, True), (NOW - 1, True)])
+def test_an_expiry_passes_at_its_moment(delete_at: int | None, expected: bool) -> None:
+    assert is_expired(delete_at, NOW) is expected
+
+
+@pytest.mark.parametrize(
+    ("plan", "purge", "trash", "expected"),
+    [
+        # Free: delete is final.
+        (Plan.FREE, False, None, None),
+        (Plan.FREE, True, None, None),
+        # Basic and Pro: 7 and 30 days.
+        (Plan.BASIC, False, None, Trash(NOW, NOW + 7 * DAY)),
+        (Plan.PRO, False, None, Trash(NOW, NOW + 30 * DAY)),
+        (Plan.BASIC, True, None, None),
+        (Plan.PRO, True, None, None),
+        # Again: the same dates, whatever the plan is now.
+        (Plan.PRO, False, Trash(NOW - DAY, NOW + 6 * DAY), Trash(NOW - DAY, NOW + 6 * DAY)),
+        (Plan.FREE, False, Trash(NOW - DAY, NOW + 6 * DAY), Trash(NOW - DAY, NOW + 6 * DAY)),
+        (Plan.PRO, True, Trash(NOW - DAY, NOW + 6 * DAY), None),
+    ],
+)
+def test_deletion(plan: Plan, purge: bool, trash: Trash | None, expected: Trash | None) -> None:
+    assert deletion(plan=plan, purge=purge, trash=trash, now=NOW) == expected

@@ -1,0 +1,63 @@
+"""Rows that readers would leave, written straight into the database."""
+
+import json
+from typing import Any
+
+from tests.support.cast import World
+
+
+def add_view(
+    world: World,
+    file_uuid: str,
+    *,
+    read_at: int | None = 1_790_000_000_000,
+    country: str | None = "DE",
+    pages: int = 3,
+    time_ms: int = 42_000,
+) -> int:
+    """One view of the file; returns its id in the stream."""
+    return _add(world, "view_rows", file_uuid, read_at=read_at, country=country, pages_viewed=pages, time_ms=time_ms)
+
+
+def add_download(world: World, file_uuid: str, *, country: str | None = "DE") -> int:
+    """One download of the file; returns its id in the stream."""
+    return _add(world, "download_rows", file_uuid, read_at=1_790_000_000_000, country=country)
+
+
+def add_gate(world: World, file_uuid: str, fields: dict[str, str] | str | None) -> int:
+    """One completed gate form (a ``str`` is stored as it is); returns its id in the stream."""
+    text = json.dumps(fields) if isinstance(fields, dict) else fields
+    return _add(world, "gate_rows", file_uuid, read_at=1_790_000_000_000, fields=text)
+
+
+def change_file(world: World, file_uuid: str, **columns: Any) -> None:
+    """Set columns of a file's row to what only later parts of the product can make them."""
+    names = ", ".join(f"{name} = ?" for name in columns)
+    with world.rt.db.write():
+        assert world.rt.db.execute(f"UPDATE files SET {names} WHERE uuid = ?", (*columns.values(), file_uuid)) == 1
+
+
+def set_next_id(world: World, table: str, next_id: int) -> None:
+    """Let the next row of ``table`` get ``next_id``."""
+    with world.rt.db.write():
+        world.rt.db.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (next_id - 1, table))
+
+
+def count(world: World, table: str) -> int:
+    """How many rows ``table`` has."""
+    found = world.rt.db.row(f"SELECT COUNT(*) FROM {table}")
+    assert found is not None
+    return int(found[0])
+
+
+def _add(world: World, table: str, file_uuid: str, **columns: Any) -> int:
+    names = ", ".join(columns)
+    marks = ", ".join("?" for _ in columns)
+    with world.rt.db.write():
+        world.rt.db.execute(
+            f"INSERT INTO {table} (owner_id, file_id, {names}) SELECT owner_id, id, {marks} FROM files WHERE uuid = ?",
+            (*columns.values(), file_uuid),
+        )
+        found = world.rt.db.row(f"SELECT MAX(id) FROM {table}")
+    assert found is not None
+    return int(found[0])

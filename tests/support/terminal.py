@@ -1,0 +1,101 @@
+"""Runs programs on a pseudo terminal, as a person would have them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+_PATIENCE = 20.0  # seconds until a program that says nothing counts as stuck
+
+
+@dataclass
+class Screen:
+    """``code``: how the program ended; ``shown``: everything the terminal got, its own line ends undone."""
+
+    code: int
+    shown: str
+
+
+class Terminal:
+    """A program on a terminal of its own. ``only``: the streams (0, 1, 2) that are the terminal; stdout and stderr that
+    are not become pipes that nobody reads, stdin the null device."""
+
+    def __init__(
+        self, argv: Sequence[str], env: Mapping[str, str], *, columns: int = 80, only: Sequence[int] = (0, 1, 2)
+    ) -> None:
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        streams = [slave if number in only else subprocess.DEVNULL for number in range(3)]
+        self.process = subprocess.Popen(
+            list(argv),
+            env=dict(env),
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(slave, termios.TIOCSCTTY, 0),
+        )
+        os.close(slave)
+        self.shown = ""
+
+    def type(self, text: str) -> None:
+        """Press keys."""
+        os.write(self._master, text.encode())
+
+    def until(self, text: str, *, after: int = 0) -> str:
+        """Wait until ``text`` was shown behind position ``after``; returns everything shown so far."""
+        give_up = time.monotonic() + _PATIENCE
+        while text not in self.shown[after:]:
+            if not self._read(give_up):
+                raise AssertionError(f"{text!r} was not shown, but: {self.shown[after:]!r}")
+        return self.shown
+
+    def settle(self, quiet: float = 0.3) -> str:
+        """Read until nothing came for ``quiet`` seconds; returns everything shown so far."""
+        while self._read(time.monotonic() + quiet):
+            pass
+        return self.shown
+
+    def end(self) -> Screen:
+        """Wait until the program ends by itself."""
+        give_up = time.monotonic() + _PATIENCE
+        while self._read(give_up):
+            pass
+        return Screen(self.process.wait(timeout=_PATIENCE), self.shown)
+
+    def _read(self, give_up: float) -> bool:
+        ready, _, _ = select.select([self._master], [], [], max(give_up - time.monotonic(), 0))
+        if not ready:
+            return False
+        try:
+            block = os.read(self._master, 65536)
+        except OSError:  # the last holder of the other side closed it
+            return False
+        self.shown += block.decode("utf-8", "replace").replace("\r\n", "\n")
+        return bool(block)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        os.close(self._master)
+
+
+def on_terminal(argv: Sequence[str], env: Mapping[str, str], **options: object) -> Screen:
+    """Run a program on a terminal to its end."""
+    with Terminal(argv, env, **options) as terminal:  # type: ignore[arg-type]
+        return terminal.end()
