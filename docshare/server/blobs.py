@@ -1,0 +1,169 @@
+"""Where document bytes live: one file per blob under ``<data>/blobs``, open uploads under ``<data>/tmp``.
+
+A blob is durable before its row exists: partial file, ``fsync``, rename, ``fsync`` of the directory. What a crash
+leaves behind (partials, blobs without a row) is removed by ``Blobs.sweep`` before the server answers.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import dataclass
+from pathlib import Path
+
+HEAD_BYTES = 1024
+"""How much of a file's beginning a part remembers: "is a PDF" is decided within it."""
+
+# O_EXCL and O_NOFOLLOW: never write through a file or link that somebody else has put there.
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_KEY = re.compile(r"[0-9A-Za-z]{16,64}")
+
+
+class Part:
+    """An open partial file, hashed while it is written.
+
+    ``path``: where it lies now; ``size``: bytes written so far; ``head``: its first ``HEAD_BYTES`` bytes. It is written
+    by one thread at a time; closing and discarding twice is harmless.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = 0
+        self.head = b""
+        self._hash = hashlib.sha256()
+        self._file = open(os.open(path, _CREATE, 0o600), "r+b", buffering=0)  # noqa: SIM115 - outlives this call
+        self._discardable = True
+
+    def write(self, block: bytes | memoryview) -> None:
+        """Append ``block``. Raises OSError when the disk is full or fails."""
+        if len(self.head) < HEAD_BYTES:
+            self.head += bytes(block[: HEAD_BYTES - len(self.head)])
+        self._hash.update(block)
+        view = memoryview(block)
+        while view:
+            view = view[self._file.write(view) or 0 :]
+        self.size += len(block)
+
+    def sha256(self) -> str:
+        """The SHA-256 of everything written so far, in hex."""
+        return self._hash.hexdigest()
+
+    def close(self) -> None:
+        """Return once all bytes are on the disk, and close the file; it stays where it is."""
+        if not self._file.closed:
+            os.fsync(self._file.fileno())
+            self._file.close()
+
+    def release(self) -> None:
+        """The file belongs to the store: ``discard`` leaves it alone from now on."""
+        self._discardable = False
+
+    def discard(self) -> None:
+        """Close and remove the file, unless it has been kept."""
+        self._file.close()
+        if self._discardable:
+            self._discardable = False
+            self.path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What a sweep removed: ``partials`` of uploads that never ended, ``orphans`` that no row names."""
+
+    partials: int
+    orphans: int
+
+
+class Blobs:
+    """The store. ``root`` holds ``<first two characters>/<key>``; ``tmp`` must lie on the same file system, because
+    a blob comes into being by a rename; ``name`` makes a fresh random alphanumeric name (16 to 64 characters)."""
+
+    def __init__(self, root: Path, tmp: Path, name: Callable[[], str]) -> None:
+        self.root = root
+        self.tmp = tmp
+        self._name = name
+        self._shelving = threading.Lock()
+        for directory in (root, tmp):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if root.stat().st_dev != tmp.stat().st_dev:
+            raise ValueError(f"{root} and {tmp} must lie on one file system")
+
+    def part(self) -> Part:
+        """A new empty partial file, mode 0600."""
+        return Part(self.tmp / f"{self._name()}.part")
+
+    def keep(self, part: Part) -> str:
+        """Make ``part`` a blob that survives a power cut once this returns; returns its key.
+
+        Raises OSError when the disk is full or fails; the part can still be discarded then.
+        """
+        key = self._name()
+        target = self.path(key)
+        part.close()
+        self._make_shelf(target.parent)
+        os.rename(part.path, target)
+        part.path = target
+        _sync_directory(target.parent)
+        part.release()
+        return key
+
+    def _make_shelf(self, shelf: Path) -> None:
+        # Whoever finds the directory there may rely on it: it is on the disk before the lock is free.
+        with self._shelving:
+            if not shelf.is_dir():
+                shelf.mkdir(mode=0o700)
+                _sync_directory(self.root)
+
+    def path(self, key: str) -> Path:
+        """Where the blob ``key`` lies. Raises ValueError for a string that is no key."""
+        if _KEY.fullmatch(key) is None:
+            raise ValueError("not a blob key")
+        return self.root / key[:2] / key
+
+    def exists(self, key: str) -> bool:
+        """Whether the store holds ``key``."""
+        return self.path(key).is_file()
+
+    def delete(self, key: str) -> None:
+        """Remove the blob; removing it twice is harmless."""
+        self.path(key).unlink(missing_ok=True)
+
+    def free_bytes(self) -> int:
+        """Bytes that an unprivileged process may still write to the store's file system."""
+        room = os.statvfs(self.root)
+        return room.f_bavail * room.f_frsize
+
+    def sweep(self, known: Iterable[str]) -> Swept:
+        """Remove everything in ``tmp`` and every blob that is not in ``known``.
+
+        Only before serving: a running upload is a partial, and a blob is stored before its row.
+        """
+        keys = known if isinstance(known, Set) else frozenset(known)
+        partials = list(self.tmp.iterdir())
+        orphans = [path for path in self._stored() if path.name not in keys]
+        for path in partials + orphans:
+            _remove(path)
+        return Swept(len(partials), len(orphans))
+
+    def _stored(self) -> Iterator[Path]:
+        for shelf in self.root.iterdir():
+            if shelf.is_dir() and not shelf.is_symlink():
+                yield from shelf.iterdir()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _sync_directory(directory: Path) -> None:
+    """A rename lasts only when the directory that holds the name is on the disk too."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

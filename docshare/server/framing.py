@@ -1,0 +1,239 @@
+"""Where one request ends and the next begins: the header block and chunked bodies, read strictly.
+
+Whatever a proxy before this server could read in another way is refused, so that nobody can hide one request in
+another. Standard library only.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+MAX_CHUNK_LINE = 256
+MAX_TRAILER = 8 * 1024
+FREE_CHUNK_OVERHEAD = 64 * 1024
+"""Bytes of chunk framing that are free; more must be matched by as many bytes of body, because each tiny chunk costs
+the server far more time than it costs the sender."""
+
+TOKEN_BYTES = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_REQUEST_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Z]+) ([\x21-\x7e]+) HTTP/(1\.[01])")
+_TARGET_OF_ANY = re.compile(rb"[^ \r\n]+ ([\x21-\x7e]+)(?: HTTP/[0-9.]+)?\r?\n")
+_FIELD_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
+_HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._~-]+)(?::[0-9]{1,5})?")
+_ABSOLUTE = re.compile(rb"https?://[^/?#]+(?=[/?#]|$)", re.IGNORECASE)
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;[\t\x20-\x7e\x80-\xff]*)?")
+# More digits than any body has: the number is too large whatever they are.
+_MAX_LENGTH_DIGITS = 18
+# A proxy that takes "_" for "-" would see these where this server sees an unknown header.
+_FRAMING_FIELDS = frozenset({b"content-length", b"transfer-encoding", b"host"})
+
+
+class FramingError(Exception):
+    """The request cannot be delimited for sure, so the connection must be closed; ``status`` 400, 413, 431 or 501."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+
+
+class BodyTooLargeError(Exception):
+    """A chunked body is larger than allowed."""
+
+
+@dataclass(frozen=True)
+class Framing:
+    """How long the body is: ``content_length`` bytes as declared (None if not), or in chunks.
+
+    ``head``: the header block again, without white space around the values: waitress takes quadratic time over that.
+    """
+
+    content_length: int | None
+    chunked: bool
+    head: bytes
+
+
+def read_framing(block: bytes) -> Framing:
+    """Check a header block, its request line and both final line breaks included.
+
+    Raises FramingError for anything that is malformed or ambiguous: line folding, bare CR or LF, control characters,
+    a missing or doubled Host, a doubled Content-Length or Transfer-Encoding, both at once, any coding but ``chunked``.
+    """
+    request_line, *lines = block[:-4].split(b"\r\n")
+    match = _REQUEST_LINE.fullmatch(request_line)
+    if match is None or not _is_target(match[1], match[2]):
+        raise FramingError(400, "The request line is malformed.")
+    fields: dict[bytes, list[bytes]] = {name: [] for name in _FRAMING_FIELDS}
+    clean = [request_line]
+    for line in lines:
+        name, value = _field(line)
+        clean.append(name + b": " + value)
+        if name in fields:
+            fields[name].append(value)
+        elif name.replace(b"_", b"-") in fields:
+            raise FramingError(400, "A header name is written with an underscore.")
+    version = match[3]
+    _check_host(fields[b"host"], version)
+    chunked = _is_chunked(fields[b"transfer-encoding"], version)
+    length = _content_length(fields[b"content-length"])
+    if chunked and length is not None:
+        raise FramingError(400, "The request has both Transfer-Encoding and Content-Length.")
+    return Framing(length, chunked, b"\r\n".join(clean) + b"\r\n")
+
+
+def target_path(head: bytes) -> str | None:
+    """The decoded path of a header block that may be malformed or incomplete, None if there is none to see."""
+    match = _TARGET_OF_ANY.match(head)
+    if match is None:
+        return None
+    target = _ABSOLUTE.sub(b"", match[1], count=1)
+    path = unquote_to_bytes(re.split(rb"[?#]", target, maxsplit=1)[0]).decode("latin-1")
+    return "/" + path.lstrip("/")
+
+
+def _is_target(method: bytes, target: bytes) -> bool:
+    if target == b"*":
+        return method == b"OPTIONS"
+    return b"#" not in target and (target.startswith(b"/") or _ABSOLUTE.match(target) is not None)
+
+
+def _field(line: bytes) -> tuple[bytes, bytes]:
+    match = _FIELD_LINE.fullmatch(line)
+    if match is None:
+        raise FramingError(400, "A header line is malformed.")
+    return match[1].lower(), match[2].strip(b" \t")
+
+
+def _check_host(values: list[bytes], version: bytes) -> None:
+    if not values and version == b"1.0":
+        return
+    if len(values) != 1 or _HOST.fullmatch(values[0]) is None:
+        raise FramingError(400, "The request needs exactly one valid Host header.")
+
+
+def _is_chunked(values: list[bytes], version: bytes) -> bool:
+    if not values:
+        return False
+    codings = [coding.strip(b" \t").lower() for coding in b",".join(values).split(b",")]
+    if len(values) > 1 or version == b"1.0" or codings.count(b"chunked") > 1 or b"" in codings:
+        raise FramingError(400, "The Transfer-Encoding is ambiguous.")
+    if codings != [b"chunked"]:
+        raise FramingError(501, "Only the transfer coding 'chunked' is supported.")
+    return True
+
+
+def _content_length(values: list[bytes]) -> int | None:
+    if not values:
+        return None
+    if len(values) > 1 or not values[0].isdigit():
+        raise FramingError(400, "The request needs one whole number as its Content-Length.")
+    if len(values[0]) > _MAX_LENGTH_DIGITS:
+        raise FramingError(413, "The Content-Length is larger than any body this server takes.")
+    return int(values[0])
+
+
+class FixedBody:
+    """A body of ``length`` bytes. ``received`` hands it on to ``take``; ``completed`` once all of it was seen."""
+
+    def __init__(self, length: int, take: Callable[[bytes], None]) -> None:
+        self._remain = length
+        self._take = take
+        self.size = 0
+        self.completed = False
+
+    def received(self, data: bytes) -> int:
+        """Use what belongs to the body; returns how many bytes of ``data`` that were."""
+        block = data[: self._remain] if len(data) > self._remain else data
+        self.size += len(block)
+        self._remain -= len(block)
+        self.completed = self._remain == 0
+        self._take(block)
+        return len(block)
+
+
+class ChunkedBody:
+    """A chunked body of at most ``limit`` decoded bytes; ``size`` counts what was decoded so far.
+
+    Malformed chunks, endless chunk lines or trailers and floods of tiny chunks raise FramingError 400; a body beyond
+    ``limit`` raises BodyTooLargeError.
+    """
+
+    def __init__(self, limit: int, take: Callable[[bytes], None]) -> None:
+        self._limit = limit
+        self._take = take
+        self._rest = b""
+        self._remain = 0
+        self._overhead = 0
+        self._trailer = 0
+        self._state = self._size_line
+        self._blocks: list[bytes] = []
+        self.size = 0
+        self.completed = False
+
+    def received(self, data: bytes) -> int:
+        """Use what belongs to the body; returns how many bytes of ``data`` that were."""
+        carried = len(self._rest)
+        data = self._rest + data if carried else data
+        at = 0
+        while not self.completed and (after := self._state(data, at)) >= 0:
+            at = after
+        self._rest = b"" if self.completed else data[at:]
+        if self._blocks:
+            blocks, self._blocks = self._blocks, []
+            self._take(blocks[0] if len(blocks) == 1 else b"".join(blocks))
+        return (at if self.completed else len(data)) - carried
+
+    # Each state reads ``data`` from ``at`` and returns where the next one goes on, or -1 if it needs more bytes.
+
+    def _line(self, data: bytes, at: int, limit: int) -> int:
+        end = data.find(b"\r\n", at, at + limit + 2)
+        if end < 0 and len(data) - at > limit + 1:
+            raise FramingError(400, "A line of the chunked body is too long.")
+        return end
+
+    def _size_line(self, data: bytes, at: int) -> int:
+        end = self._line(data, at, MAX_CHUNK_LINE)
+        if end < 0:
+            return -1
+        match = _CHUNK_LINE.fullmatch(data, at, end)
+        if match is None:
+            raise FramingError(400, "A chunk size of the body is malformed.")
+        self._remain = int(match[1], 16)
+        self._state = self._chunk if self._remain else self._trailer_line
+        self._overhead += end + 4 - at
+        if self.size + self._remain > self._limit:
+            raise BodyTooLargeError
+        if self._overhead > FREE_CHUNK_OVERHEAD + self.size:
+            raise FramingError(400, "The body comes in too many tiny chunks.")
+        return end + 2
+
+    def _chunk(self, data: bytes, at: int) -> int:
+        if at == len(data):
+            return -1
+        block = data[at : at + self._remain]
+        self._blocks.append(block)
+        self.size += len(block)
+        self._remain -= len(block)
+        if not self._remain:
+            self._state = self._chunk_end
+        return at + len(block)
+
+    def _chunk_end(self, data: bytes, at: int) -> int:
+        end = data[at : at + 2]
+        if end == b"\r\n":
+            self._state = self._size_line
+            return at + 2
+        if b"\r\n".startswith(end):
+            return -1
+        raise FramingError(400, "A chunk of the body does not end where it should.")
+
+    def _trailer_line(self, data: bytes, at: int) -> int:
+        end = self._line(data, at, MAX_TRAILER - self._trailer)
+        if end < 0:
+            return -1
+        self._trailer += end + 2 - at
+        if end > at:
+            _field(data[at:end])
+        else:
+            self.completed = True
+        return end + 2

@@ -1,0 +1,190 @@
+"""A 2 GB upload to the bundled listener against a bare socket sink: python -m tests.benchmarks.upload_server [BYTES]
+
+The sink reads, hashes, writes and fsyncs in one thread; the listener does the same behind HTTP, multipart and a worker,
+while another client asks for a small answer every 10 ms. Both run in processes of their own and get the same bytes.
+"""
+
+import hashlib
+import http.client
+import os
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from docshare.server.blobs import Blobs
+from docshare.server.listener import Accept, Head, Refuse, Server, make_server
+from tests.benchmarks.side_by_side import bound, side_by_side
+
+GB = 1024**3
+RECEIVE = 256 * 1024
+BOUNDARY = "benchmark-7f3a9c"
+BEFORE = (
+    f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="big.pdf"\r\n'
+    "Content-Type: application/pdf\r\n\r\n"
+).encode()
+AFTER = f"\r\n--{BOUNDARY}--\r\n".encode()
+
+
+def serve_product(folder: Path, pipe: Connection) -> None:
+    """The listener with an application that keeps the blob, tells its hash and frees the disk again."""
+    blobs = Blobs(folder / "blobs", folder / "tmp", lambda: os.urandom(16).hex())
+
+    def app(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        body = b"pong"
+        if "docshare.form" in environ:
+            part = environ["docshare.form"].files["file"].part
+            blobs.delete(blobs.keep(part))
+            body = part.sha256().encode()
+        start_response("200 OK", [("Content-Length", str(len(body)))])
+        return [body]
+
+    def judge(head: Head) -> Accept:
+        return Accept(max_body=2 * GB + RECEIVE, intake=head.path == "/files")
+
+    def draw_error(status: int, path: str | None, detail: str) -> Refuse:
+        return Refuse(status, body=detail.encode())
+
+    server: Server = make_server(app, "127.0.0.1", 0, judge=judge, parts=blobs.part, draw_error=draw_error, threads=8)
+    pipe.send(server.port)
+    server.run()
+
+
+def serve_limit(folder: Path, pipe: Connection) -> None:
+    """The least that a durable upload costs: 8 bytes of length, then that many bytes to hash, write and fsync."""
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        pipe.send(door.getsockname()[1])
+        block = memoryview(bytearray(RECEIVE))
+        while True:
+            connection, _ = door.accept()
+            with connection, (folder / "sink").open("wb", buffering=0) as file:
+                left = int.from_bytes(connection.recv(8, socket.MSG_WAITALL), "big")
+                digest = hashlib.sha256()
+                while left:
+                    count = connection.recv_into(block)
+                    digest.update(block[:count])
+                    file.write(block[:count])
+                    left -= count
+                os.fsync(file.fileno())
+                connection.sendall(digest.hexdigest().encode())
+            (folder / "sink").unlink()
+
+
+@contextmanager
+def process(target: Any, folder: Path) -> Iterator[tuple[int, int]]:
+    """Run ``target`` in a fresh process; gives its port and its process id."""
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    child = context.Process(target=target, args=(folder, theirs), daemon=True)
+    child.start()
+    theirs.close()  # so that recv fails if the child does
+    try:
+        yield ours.recv(), child.pid or 0
+    finally:
+        child.terminate()
+        child.join()
+
+
+def send(port: int, head: bytes, source: Path, tail: bytes) -> bytes:
+    """Send head, file and tail; returns the last 64 bytes of the answer, which are the hash."""
+    with socket.create_connection(("127.0.0.1", port)) as connection, source.open("rb") as file:
+        connection.sendall(head)
+        connection.sendfile(file)
+        connection.sendall(tail)
+        answer = b""
+        while block := connection.recv(65536):
+            answer += block
+    return answer[-64:]
+
+
+class Pinger(threading.Thread):
+    """Asks for the small answer every 10 ms on one connection; ``times`` in milliseconds."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(daemon=True)
+        self.times: list[float] = []
+        self.running = threading.Event()
+        self._connection = http.client.HTTPConnection("127.0.0.1", port)
+
+    def run(self) -> None:
+        while self.running.wait():
+            begun = time.perf_counter()
+            self._connection.request("GET", "/ping")
+            self._connection.getresponse().read()
+            self.times.append((time.perf_counter() - begun) * 1000)
+            time.sleep(0.01)
+
+
+def peak_megabytes(pid: int) -> float:
+    """The most memory that process ever held."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+def written_bytes(pid: int) -> int:
+    """What that process has handed to write calls so far."""
+    return int(Path(f"/proc/{pid}/io").read_text().split("wchar:")[1].split()[0])
+
+
+def measure(folder: Path, size: int) -> bool:
+    source = folder / "source"
+    digest = hashlib.sha256()
+    with source.open("wb") as file:
+        for _ in range(size // RECEIVE):
+            file.write(block := os.urandom(RECEIVE))
+            digest.update(block)
+    expected = digest.hexdigest().encode()
+    head = (
+        f"POST /files HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        f"Content-Type: multipart/form-data; boundary={BOUNDARY}\r\n"
+        f"Content-Length: {len(BEFORE) + source.stat().st_size + len(AFTER)}\r\n\r\n"
+    ).encode() + BEFORE
+
+    def speed(port: int, before: bytes, after: bytes) -> float:
+        begun = time.perf_counter()
+        assert send(port, before, source, after) == expected
+        return source.stat().st_size / (time.perf_counter() - begun) / 1e6
+
+    with process(serve_product, folder) as (port, pid), process(serve_limit, folder) as (sink_port, _):
+        pinger = Pinger(port)
+        pinger.start()
+        copies: list[float] = []
+
+        def product() -> float:
+            written = written_bytes(pid)
+            pinger.running.set()
+            figure = speed(port, head, AFTER)
+            pinger.running.clear()
+            copies.append((written_bytes(pid) - written) / source.stat().st_size)
+            return figure
+
+        def limit() -> float:
+            return speed(sink_port, source.stat().st_size.to_bytes(8, "big"), b"")
+
+        outcome = side_by_side("upload", product, limit, target=0.60, better="more", unit="MB/s")
+        slowest = sorted(pinger.times)[int(len(pinger.times) * 0.99)]
+        return all(
+            [
+                outcome.reached,
+                bound("disk copies", max(copies), 1.01, "x"),
+                bound("server memory, peak", peak_megabytes(pid), 150, "MB"),
+                bound(f"other requests, p99 of {len(pinger.times)}", slowest, 30, "ms"),
+            ]
+        )
+
+
+def main() -> int:
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else 2 * GB
+    with tempfile.TemporaryDirectory(dir="." if len(sys.argv) < 3 else sys.argv[2]) as folder:
+        return 0 if measure(Path(folder), size) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
