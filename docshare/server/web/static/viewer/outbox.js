@@ -49,7 +49,7 @@ export class Outbox {
     for (const { beacon } of this.waiting) navigator.sendBeacon(this.url, JSON.stringify(beacon));
   }
 
-  /** Try the oldest unanswered beacon again when it is time; the others follow it. */
+  /** Try the oldest unanswered beacon again when it is time. */
   retry() {
     const [oldest] = this.waiting;
     if (oldest && !oldest.flying && performance.now() - oldest.triedAt >= RETRY_MS) this.#deliver(oldest);
@@ -73,8 +73,6 @@ export class Outbox {
       this.onOver(letter.beacon, performance.now() - letter.madeAt < FRESH_MS);
     } else if (delivered(status)) {
       this.waiting.splice(place, 1);
-      const [next] = this.waiting;
-      if (next && !next.flying) this.#deliver(next);
     } else {
       this.onRefused();
     }

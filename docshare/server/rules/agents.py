@@ -1,0 +1,79 @@
+"""What a user agent says about itself: browser family, kind of device, and whether it owns up to being a program.
+
+``crawler-user-agents`` is the list of programs; this module adds which of them draw link previews and which of its
+entries are worn by people. An iPad asking for desktop pages calls itself a Mac and is taken for one.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from crawleruseragents import CRAWLER_USER_AGENTS_DATA, is_crawler
+
+_LONGEST = 512  # characters looked at; matching takes time in proportion
+
+# First match wins: most browsers also carry the names of those they descend from.
+_FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (name, re.compile(pattern))
+    for name, pattern in (
+        ("Edge", r"Edg(e|A|iOS)?/"),
+        ("Opera", r"OP(R|X|T|iOS)/|Opera"),
+        ("Samsung Internet", r"SamsungBrowser/"),
+        ("Silk", r"Silk/"),
+        ("Yandex", r"YaBrowser/"),
+        ("Vivaldi", r"Vivaldi/"),
+        ("DuckDuckGo", r"DuckDuckGo/|Ddg/"),
+        ("Firefox", r"Firefox/|FxiOS/"),
+        ("Chrome", r"Chrome/|CriOS/|Chromium/|HeadlessChrome/"),
+        ("Safari", r"Safari/|(iPhone|iPad|iPod).*AppleWebKit"),
+    )
+)
+_TABLET = re.compile(r"iPad|Tablet|Silk/|PlayBook|Kindle|Android(?!.*\bMobile\b)")
+_MOBILE = re.compile(r"Mobi|iPhone|iPod|Android")
+
+# Listed as programs, but the browser inside an app or an editor, with a person in front of it.
+_WORN_BY_PEOPLE = re.compile(r"MetaIAB Facebook|AP3A\.240617\.008|\bCode/1\.|\bTrae/")
+_HEADLESS = re.compile(r"headless|phantomjs", re.IGNORECASE)
+_PREVIEWS = re.compile(
+    "|".join(entry["pattern"] for entry in CRAWLER_USER_AGENTS_DATA if "social-preview" in entry["tags"])
+)
+
+
+@dataclass(frozen=True)
+class Agent:
+    """``browser``: family such as ``Firefox``, or ``Other``; ``device``: ``Desktop``, ``Mobile`` or ``Tablet``;
+    ``program``: when the agent names itself one, its class (``preview`` or ``tool``) and why, for people."""
+
+    browser: str
+    device: str
+    program: tuple[str, str] | None = None
+
+
+@lru_cache(maxsize=1024)
+def describe(user_agent: str) -> Agent:
+    """Read the ``User-Agent`` header ``user_agent`` (empty when it was not sent)."""
+    text = user_agent[:_LONGEST]
+    return Agent(_browser(text), _device(text), _program(text))
+
+
+def _browser(text: str) -> str:
+    return next((name for name, pattern in _FAMILIES if pattern.search(text)), "Other")
+
+
+def _device(text: str) -> str:
+    if _TABLET.search(text):
+        return "Tablet"
+    return "Mobile" if _MOBILE.search(text) else "Desktop"
+
+
+def _program(text: str) -> tuple[str, str] | None:
+    if not text.strip():
+        return "tool", "no user agent"
+    own_name = _WORN_BY_PEOPLE.sub("", text)
+    if _PREVIEWS.search(own_name):
+        return "preview", "the user agent names a link preview"
+    if _HEADLESS.search(own_name):
+        return "tool", "the user agent names a headless browser"
+    if is_crawler(own_name):
+        return "tool", "the user agent names a program"
+    return None

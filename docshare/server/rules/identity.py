@@ -1,0 +1,32 @@
+"""How readers are told apart without keeping who they are.
+
+A reader is an HMAC of network address and browser family under a secret of the file that is replaced every 30 days
+(``READER_SALT_MS``): the same person on two files, or on one file after the salt has gone, has two names that nothing
+links. The address itself is used for this and thrown away.
+"""
+
+import hmac
+import ipaddress
+
+
+def reader_of(salt: bytes, address: str, browser: str) -> str:
+    """The name of a reader: 32 hex digits.
+
+    Parameters: ``salt`` the file's secret; ``address`` the reader's IP address; ``browser`` its family.
+    Spec gap: same address and same browser family are one visitor, however many sessions.
+    """
+    return hmac.digest(salt, f"{network_of(address)}\n{browser}".encode(), "sha256").hex()[:32]
+
+
+def network_of(address: str) -> str:
+    """What of ``address`` stays the same for one reader: IPv4 as it is, IPv6 cut to its /64, where devices change
+    the rest daily. A text that is no address stays as it is."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+        return str(ipaddress.ip_network((int(parsed), 64), strict=False))
+    return str(parsed)

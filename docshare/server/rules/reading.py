@@ -1,0 +1,260 @@
+"""What counts as a view, and how reading time is measured. This is the whole rule.
+
+**Opening** a share page stores nothing. Its script reports reading in *beacons*, and everything follows from those.
+
+**A view is counted** at the first accepted beacon after 5 seconds of visible time, or after one trusted pointer, key,
+touch or wheel event. Scrolling by itself is no such event, since a script can scroll. A page that the browser loaded
+ahead of its reader (``Sec-Purpose: prefetch``) needs the event: its seconds prove nobody there. A beacon that itself
+carries that header counts nothing.
+
+**Classes.** Every session has one, with its reason: ``human`` is counted; ``tool`` and ``preview`` name themselves in
+the user agent and stay what they are; ``prefetch`` was loaded ahead and never touched; ``scanner`` is all the rest: it
+ran the script, showed no input and left before 5 seconds. What says nothing at all is not a session. Being driven by
+automation (``navigator.webdriver``) is no reason for anything: people's accessibility tools do that too.
+
+**Time** runs for a page while the document is visible and its reader was active in the last 60 seconds. Active means
+one of the events above; opening the page and coming back to it also start the 60 seconds, for somebody just did that,
+but they are no input and prove no reader. The moment's time goes to the page of which most is visible, and is shared
+evenly when several are equally visible, as on a spread; so page times add up to the session's time.
+
+**The server's clock is the limit.** A beacon claims times; what is accepted is at most what has passed on the
+server's clock since the session began, less what was accepted before. A session began when the arrival of a beacon
+less the age it claims says so; the earliest such moment holds, since that beacon travelled fastest, but none before
+the page was served or the load's session before it ended. Reading time is never more than visible time. Too large a
+claim is cut in proportion over its pages. Pages the document does not have are dropped. A beacon is accepted once, by
+(session, sequence), in whatever order they come, so that late ones lose nothing.
+
+**A session ends** 60 seconds after the document was hidden, or 5 minutes after the last active reading, whichever is
+first; that moment is its end, whenever the server gets round to writing it down. The browser of somebody who comes
+back later is told that the session is over, and starts the next one of the same load.
+
+**A page was seen** when it had at least one second; ``pagesViewed`` and the furthest page count those. A turn is a
+change of page that lasted half a second.
+"""
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from docshare.contract.problems import Problem
+from docshare.server.strict_json import parse_object
+
+COUNTS_AFTER_MS = 5_000
+HIDDEN_ENDS_MS = 60_000
+IDLE_ENDS_MS = 300_000
+SEEN_MS = 1_000
+
+LONGEST_BODY = 64 * 1024  # bytes
+LARGEST_SEQ = 1_000_000
+SESSIONS_PER_LOAD = 1_000
+_PAGES_PER_BEACON = 50
+_VIEWS_PER_BEACON = 1_000
+_LARGEST_PAGE = 50_000
+_LARGEST_MS = 10**12
+
+FINAL = frozenset({"tool", "preview"})
+
+
+@dataclass(frozen=True)
+class PageTime:
+    """``ms`` of reading on ``page`` (from 1), turned to ``views`` times, ``back`` of them by going backward."""
+
+    page: int
+    ms: int
+    views: int
+    back: int
+
+
+@dataclass(frozen=True)
+class Beacon:
+    """What a reader's browser reports, times in ms since its previous beacon.
+
+    ``part`` counts the sessions of one load of the page, ``seq`` the beacons of one session, both from 0; ``age_ms``
+    time since the session began; ``visible`` whether the document is visible now; ``visible_ms`` how long it was;
+    ``input`` whether a trusted event came in; ``turns`` changes of page, ``back_turns`` of them backward;
+    ``prefetch`` whether the request announced itself as prefetching.
+    """
+
+    part: int
+    seq: int
+    age_ms: int
+    visible: bool
+    visible_ms: int
+    input: bool
+    turns: int
+    back_turns: int
+    pages: tuple[PageTime, ...]
+    prefetch: bool = False
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is known of one session after its beacons so far; every ``_at`` is a moment in ms or None. It cannot have
+    begun before ``earliest_at``."""
+
+    klass: str
+    reason: str
+    prefetched: bool
+    earliest_at: int
+    started_at: int
+    heard_at: int
+    active_at: int
+    last_seq: int = -1
+    hidden_at: int | None = None
+    input_at: int | None = None
+    counted_at: int | None = None
+    visible_ms: int = 0
+    time_ms: int = 0
+    turns: int = 0
+    back_turns: int = 0
+
+
+def begin(now: int, earliest_at: int, program: tuple[str, str] | None, prefetched: bool) -> Reading:
+    """A session whose first beacon has come and is to be folded in.
+
+    Parameters: ``earliest_at`` ms, it cannot have begun before; ``program`` class and reason when the user agent names
+    itself a program; ``prefetched`` whether the page was loaded ahead of its reader.
+    """
+    klass, reason = program or ("scanner", "")
+    return Reading(klass, reason, prefetched, min(earliest_at, now), started_at=now, heard_at=now, active_at=now)
+
+
+def fold(reading: Reading, beacon: Beacon, now: int, total_pages: int) -> tuple[Reading, tuple[PageTime, ...]]:
+    """Add ``beacon``, arrived at ``now`` and not heard before, to ``reading``.
+
+    Parameters: ``total_pages`` of the content that is read. Returns the new reading and what each page gains.
+    """
+    known = tuple(page for page in beacon.pages if page.page <= total_pages)
+    claimed = sum(page.ms for page in known)
+    started_at = max(reading.earliest_at, min(reading.started_at, now - beacon.age_ms))
+    elapsed = max(now - started_at, reading.visible_ms)
+    visible_ms = min(reading.visible_ms + beacon.visible_ms, elapsed)
+    pages = _cut(known, claimed, visible_ms - reading.time_ms)
+    newest = beacon.seq > reading.last_seq
+    folded = replace(
+        reading,
+        started_at=started_at,
+        heard_at=max(now, reading.heard_at),
+        active_at=max(now, reading.active_at) if claimed or beacon.input else reading.active_at,
+        last_seq=max(beacon.seq, reading.last_seq),
+        hidden_at=_hidden_at(reading, beacon, now) if newest else reading.hidden_at,
+        input_at=now if beacon.input and reading.input_at is None else reading.input_at,
+        visible_ms=visible_ms,
+        time_ms=reading.time_ms + sum(page.ms for page in pages),
+        turns=reading.turns + beacon.turns,
+        back_turns=reading.back_turns + beacon.back_turns,
+    )
+    return _judge(folded, beacon, now), pages
+
+
+def ends_at(reading: Reading) -> int:
+    """The moment at which ``reading`` ends unless its reader is heard of before."""
+    idle = reading.active_at + IDLE_ENDS_MS
+    return idle if reading.hidden_at is None else min(idle, reading.hidden_at + HIDDEN_ENDS_MS)
+
+
+def _cut(pages: tuple[PageTime, ...], claimed: int, allowed: int) -> tuple[PageTime, ...]:
+    if claimed <= allowed:
+        return pages
+    return tuple(replace(page, ms=page.ms * max(allowed, 0) // claimed) for page in pages)
+
+
+def _hidden_at(reading: Reading, beacon: Beacon, now: int) -> int | None:
+    if beacon.visible:
+        return None
+    return now if reading.hidden_at is None else reading.hidden_at
+
+
+def _judge(reading: Reading, beacon: Beacon, now: int) -> Reading:
+    if reading.klass in FINAL or reading.counted_at is not None:
+        return reading
+    if beacon.prefetch:
+        return replace(reading, klass="prefetch", reason="the request says that it prefetches")
+    if reading.input_at is not None:
+        return replace(reading, klass="human", reason="a pointer, key, touch or wheel event", counted_at=now)
+    if reading.prefetched:
+        return replace(reading, klass="prefetch", reason="loaded ahead of its reader, and no input")
+    if reading.visible_ms >= COUNTS_AFTER_MS:
+        return replace(reading, klass="human", reason="visible for 5 seconds", counted_at=now)
+    return replace(reading, klass="scanner", reason="no input, and visible for less than 5 seconds")
+
+
+def parse_body(body: bytes, prefetch: bool) -> tuple[str, Beacon]:
+    """Read what a browser sent: its view token and its beacon.
+
+    Parameters: ``body`` JSON, at most ``LONGEST_BODY`` bytes; ``prefetch`` whether the request announced itself as
+    prefetching. Raises Problem: ``bad_request`` for anything that is not exactly a beacon, ``payload_too_large``.
+    """
+    if len(body) > LONGEST_BODY:
+        raise Problem("payload_too_large", f"A beacon has at most {LONGEST_BODY} bytes.")
+    try:
+        # Plain JSON is enough, and beacons are many: whatever is used is checked here for its type and range.
+        data = parse_object(body, LONGEST_BODY)
+        return _text(data["token"]), _beacon(data, prefetch)
+    except (ValueError, KeyError, TypeError):
+        raise Problem("bad_request", "This is not a beacon.") from None
+
+
+def stored_text(beacon: Beacon) -> str:
+    """``beacon`` as JSON the way it is kept: what was sent without its token, and nothing else."""
+    data: dict[str, Any] = {
+        "part": beacon.part,
+        "seq": beacon.seq,
+        "ageMs": beacon.age_ms,
+        "visible": beacon.visible,
+        "visibleMs": beacon.visible_ms,
+        "input": beacon.input,
+        "turns": beacon.turns,
+        "backTurns": beacon.back_turns,
+        "pages": [{"page": page.page, "ms": page.ms, "views": page.views, "back": page.back} for page in beacon.pages],
+    }
+    if beacon.prefetch:
+        data["prefetch"] = True
+    return json.dumps(data, separators=(",", ":"))
+
+
+def _beacon(data: dict[str, Any], prefetch: bool) -> Beacon:
+    pages = data["pages"]
+    if not isinstance(pages, list) or len(pages) > _PAGES_PER_BEACON:
+        raise ValueError("pages")
+    turns = _whole(data["turns"], 0, _VIEWS_PER_BEACON)
+    return Beacon(
+        part=_whole(data["part"], 0, SESSIONS_PER_LOAD - 1),
+        seq=_whole(data["seq"], 0, LARGEST_SEQ),
+        age_ms=_whole(data["ageMs"], 0, _LARGEST_MS),
+        visible=_flag(data["visible"]),
+        visible_ms=_whole(data["visibleMs"], 0, _LARGEST_MS),
+        input=_flag(data["input"]),
+        turns=turns,
+        back_turns=_whole(data["backTurns"], 0, turns),
+        pages=tuple(_page(page) for page in pages),
+        prefetch=prefetch,
+    )
+
+
+def _page(data: dict[str, Any]) -> PageTime:
+    views = _whole(data["views"], 0, _VIEWS_PER_BEACON)
+    return PageTime(
+        page=_whole(data["page"], 1, _LARGEST_PAGE),
+        ms=_whole(data["ms"], 0, _LARGEST_MS),
+        views=views,
+        back=_whole(data["back"], 0, views),
+    )
+
+
+def _whole(value: object, low: int, high: int) -> int:
+    if type(value) is not int or not low <= value <= high:
+        raise ValueError("number")
+    return value
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("flag")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("text")
+    return value

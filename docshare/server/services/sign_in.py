@@ -1,0 +1,105 @@
+"""Signing in by a one-time link, and the sessions that follow (operations: login-link).
+
+Of link and cookie only a SHA-256 is stored. A link works once, within 10 minutes of being made.
+"""
+
+from dataclasses import dataclass
+
+from docshare.contract.limits import LOGIN_LINK_MS
+from docshare.contract.plans import DAY
+from docshare.contract.problems import Problem
+from docshare.server.runtime import Runtime
+from docshare.server.services.callers import digest
+
+SESSION_MS = 30 * DAY
+
+_TOKEN_CHARS = 40  # base62: about 238 bits
+
+_LINK = (
+    "SELECT a.email FROM login_links l JOIN accounts a ON a.id = l.account_id "
+    "WHERE l.digest = ? AND l.used_at IS NULL AND l.expires_at > ?"
+)
+_SESSION = (
+    "SELECT s.account_id, a.email, a.name, s.csrf FROM web_sessions s JOIN accounts a ON a.id = s.account_id "
+    "WHERE s.digest = ? AND s.expires_at > ?"
+)
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """A signed-in owner; ``csrf`` is the token that every form of theirs must carry."""
+
+    account_id: int
+    email: str
+    name: str
+    csrf: str
+
+
+def create_link(rt: Runtime, email: str) -> str:
+    """A sign-in link for the account of ``email``: an absolute URL that works once, for 10 minutes.
+
+    Raises ``not_found``.
+    """
+    token = rt.token(_TOKEN_CHARS)
+    with rt.db.write():
+        found = rt.db.row("SELECT id FROM accounts WHERE email = ?", (email.strip(),))
+        if found is None:
+            hint = "See 'docshare admin account list'."
+            raise Problem("not_found", f"There is no account of {email.strip()}.", hint=hint)
+        rt.db.execute(
+            "INSERT INTO login_links (digest, account_id, expires_at) VALUES (?, ?, ?)",
+            (digest(token), found[0], rt.clock() + LOGIN_LINK_MS),
+        )
+    return f"{rt.config.base_url}/login/{token}"
+
+
+def link_email(rt: Runtime, token: str) -> str:
+    """Whom the link with ``token`` would sign in; changes nothing. Raises ``gone`` for one used, too old or unknown."""
+    found = rt.db.row(_LINK, (digest(token), rt.clock()))
+    if found is None:
+        raise _dead_link()
+    return str(found[0])
+
+
+def sign_in(rt: Runtime, token: str) -> str:
+    """Use up the link with ``token``; returns the value of the session's cookie. Raises ``gone`` as ``link_email``."""
+    now = rt.clock()
+    cookie = rt.token(_TOKEN_CHARS)
+    used = "UPDATE login_links SET used_at = ? WHERE digest = ? AND used_at IS NULL AND expires_at > ?"
+    with rt.db.write():
+        if rt.db.execute(used, (now, digest(token), now)) == 0:
+            raise _dead_link()
+        rt.db.execute(
+            "INSERT INTO web_sessions (digest, account_id, csrf, created_at, expires_at) "
+            "SELECT ?, account_id, ?, ?, ? FROM login_links WHERE digest = ?",
+            (digest(cookie), rt.token(_TOKEN_CHARS), now, now + SESSION_MS, digest(token)),
+        )
+    return cookie
+
+
+def sign_out(rt: Runtime, cookie: str) -> None:
+    """End the session of ``cookie``; its cookie is worth nothing from now on."""
+    with rt.db.write():
+        rt.db.execute("DELETE FROM web_sessions WHERE digest = ?", (digest(cookie),))
+
+
+def signed_in(rt: Runtime, cookie: str | None) -> SignedIn | None:
+    """Who holds the session cookie ``cookie``, or None for nobody."""
+    if not cookie:
+        return None
+    found = rt.db.row(_SESSION, (digest(cookie), rt.clock()))
+    return SignedIn(*found) if found else None
+
+
+def viewer_account(rt: Runtime, cookie: str | None) -> int | None:
+    """The id of the account that holds the session cookie ``cookie``, or None for nobody."""
+    holder = signed_in(rt, cookie)
+    return holder.account_id if holder else None
+
+
+def _dead_link() -> Problem:
+    return Problem(
+        "gone",
+        "This sign-in link was used or is too old.",
+        hint="Make a new one with 'docshare admin login-link EMAIL'.",
+    )

@@ -1,0 +1,180 @@
+"""The rows of view sessions, in plain SQL. Every write needs the caller's transaction.
+
+Beacons are many, so each is two writes: its own row and its session's. The times of pages are added up from the
+beacons when the session ends.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from docshare.server.rules import reading
+from docshare.server.rules.reading import Beacon, Reading
+from docshare.server.runtime import Runtime
+
+BEACONS_KEPT = 2_000  # of one session, as received: over five hours of reading; later ones only add to its pages
+
+# The columns of ``Reading``, in its order.
+_STATE = (
+    "class, reason, prefetched, earliest_at, started_at, heard_at, active_at, last_seq, hidden_at, input_at, "
+    "counted_at, visible_ms, time_ms, turns, back_turns"
+)
+_FOUND = f"id, uuid, part, ended_at, file_id, total_pages, {_STATE}"
+_SELECT = f"SELECT {_FOUND} FROM view_sessions"  # noqa: S608 - columns from above
+_FIND = f"{_SELECT} WHERE opening = ? AND part = ?"
+_LAST = f"{_SELECT} WHERE opening = ? ORDER BY part DESC LIMIT 1"
+_IDLE_END = f"active_at + {reading.IDLE_ENDS_MS}"
+_END = f"MIN({_IDLE_END}, IFNULL(hidden_at + {reading.HIDDEN_ENDS_MS}, {_IDLE_END}))"
+_DUE = f"{_SELECT} WHERE ended_at IS NULL AND {_END} <= ? ORDER BY {_END} LIMIT ?"
+_PLACE = (
+    "uuid, opening, part, file_id, content_version, total_pages, reader, country, device, browser, source, referrer, "
+    "viewer_mode"
+)
+_INSERT = f"INSERT INTO view_sessions ({_PLACE}, {_STATE}) VALUES ({', '.join('?' * 28)})"  # noqa: S608 - from above
+_HEARD = "SELECT 1 FROM beacons WHERE session_id = ? AND seq = ?"
+_KEEP = "INSERT INTO beacons (session_id, seq, received_at, body, accepted) VALUES (?, ?, ?, ?, ?)"
+_SAVE = (
+    "UPDATE view_sessions SET class = ?, reason = ?, started_at = ?, heard_at = ?, active_at = ?, last_seq = ?, "
+    "hidden_at = ?, input_at = ?, counted_at = ?, visible_ms = ?, time_ms = ?, turns = ?, back_turns = ? WHERE id = ?"
+)
+_INTO_PAGES = "INSERT INTO session_pages (session_id, page, time_ms, views, back_views)"
+_ADDING = (
+    "ON CONFLICT (session_id, page) DO UPDATE SET time_ms = time_ms + excluded.time_ms, "
+    "views = views + excluded.views, back_views = back_views + excluded.back_views"
+)
+_ADD_PAGE = f"{_INTO_PAGES} VALUES (?, ?, ?, ?, ?) {_ADDING}"
+_ADD_PAGES_OF_BEACONS = (
+    f"{_INTO_PAGES} SELECT b.session_id, p.value ->> 0, SUM(p.value ->> 1), SUM(p.value ->> 2), SUM(p.value ->> 3) "  # noqa: S608 - from above
+    f"FROM beacons b, json_each(b.accepted) p WHERE b.session_id = ? GROUP BY p.value ->> 0 {_ADDING}"
+)
+_SUM_UP = "SELECT COUNT(*), IFNULL(MAX(page), 0) FROM session_pages WHERE session_id = ? AND time_ms >= ?"
+_CLOSE = "UPDATE view_sessions SET ended_at = ?, pages_viewed = ?, furthest_page = ? WHERE id = ?"
+# A file without an owner has nobody to tell. Spec: the feed excludes trashed files; their rows come back on restore.
+_APPEND_TO_FEED = (
+    "INSERT INTO view_rows (owner_id, file_id, hidden, read_at, country, pages_viewed, time_ms) "
+    "SELECT f.owner_id, f.id, f.trashed_at IS NOT NULL, s.started_at, s.country, s.pages_viewed, s.time_ms "
+    "FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE s.id = ? AND f.owner_id IS NOT NULL"
+)
+
+
+@dataclass(frozen=True)
+class Session:
+    """One stored session. ``part`` counts the sessions of its load; ``ended_at`` ms or None; ``total_pages`` of the
+    content it reads."""
+
+    id: int
+    uuid: str
+    part: int
+    ended_at: int | None
+    file_id: int
+    total_pages: int
+    reading: Reading
+
+    def over(self, now: int) -> bool:
+        """Whether the session has ended at ``now``, written down or not."""
+        return self.ended_at is not None or reading.ends_at(self.reading) <= now
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where and how a session reads; names as in ``view_sessions``, unknown ones None."""
+
+    opening: str
+    part: int
+    file_id: int
+    content_version: int
+    total_pages: int
+    reader: str
+    country: str | None
+    device: str
+    browser: str
+    source: str
+    referrer: str | None
+    viewer_mode: str
+
+
+def _session(row: tuple[Any, ...]) -> Session:
+    session_id, uuid, part, ended_at, file_id, total_pages, klass, reason, prefetched, *rest = row
+    state = Reading(klass, reason, bool(prefetched), *rest)
+    return Session(session_id, uuid, part, ended_at, file_id, total_pages, state)
+
+
+def find(rt: Runtime, opening: str, part: int) -> Session | None:
+    """The session number ``part`` of the page load ``opening``, or None."""
+    row = rt.db.row(_FIND, (opening, part))
+    return _session(row) if row else None
+
+
+def last_of_load(rt: Runtime, opening: str) -> Session | None:
+    """The newest session of the page load ``opening``, or None."""
+    row = rt.db.row(_LAST, (opening,))
+    return _session(row) if row else None
+
+
+def due(rt: Runtime, now: int, limit: int) -> list[Session]:
+    """At most ``limit`` sessions that have ended at ``now``, which is not written down yet; first ended first."""
+    return [_session(row) for row in rt.db.rows(_DUE, (now, limit))]
+
+
+def insert(rt: Runtime, place: Place, state: Reading) -> Session:
+    """Store a new session."""
+    uuid = rt.uuid()
+    rt.db.execute(_INSERT, (uuid, *vars(place).values(), *vars(state).values()))
+    row = rt.db.row("SELECT last_insert_rowid()")
+    assert row is not None
+    return Session(row[0], uuid, place.part, None, place.file_id, place.total_pages, state)
+
+
+def add(rt: Runtime, session: Session, beacon: Beacon, now: int) -> None:
+    """Fold ``beacon`` into ``session`` and count its view when that is due; a beacon heard before changes nothing."""
+    if _heard(rt, session, beacon):
+        return
+    state, pages = reading.fold(session.reading, beacon, now, session.total_pages)
+    accepted = [(page.page, page.ms, page.views, page.back) for page in pages if page.ms or page.views]
+    if beacon.seq < BEACONS_KEPT:
+        texts = reading.stored_text(beacon), json.dumps(accepted, separators=(",", ":"))
+        rt.db.execute(_KEEP, (session.id, beacon.seq, now, *texts))
+    else:
+        for page in accepted:
+            rt.db.execute(_ADD_PAGE, (session.id, *page))
+    _save(rt, session, state)
+    if state.counted_at is not None and session.reading.counted_at is None:
+        rt.db.execute("UPDATE files SET view_count = view_count + 1 WHERE id = ?", (session.file_id,))
+
+
+def end(rt: Runtime, session: Session) -> None:
+    """Write down that ``session`` has ended, at the moment the rule says; a counted one enters the feed."""
+    rt.db.execute(_ADD_PAGES_OF_BEACONS, (session.id,))
+    seen, furthest = rt.db.rows(_SUM_UP, (session.id, reading.SEEN_MS))[0]
+    rt.db.execute(_CLOSE, (reading.ends_at(session.reading), seen, furthest, session.id))
+    if session.reading.counted_at is not None:
+        rt.db.execute(_APPEND_TO_FEED, (session.id,))
+
+
+def _heard(rt: Runtime, session: Session, beacon: Beacon) -> bool:
+    if beacon.seq > session.reading.last_seq:
+        return False
+    # One that is not kept cannot be told from a replayed one, so it must be the newest.
+    return beacon.seq >= BEACONS_KEPT or rt.db.row(_HEARD, (session.id, beacon.seq)) is not None
+
+
+def _save(rt: Runtime, session: Session, state: Reading) -> None:
+    rt.db.execute(
+        _SAVE,
+        (
+            state.klass,
+            state.reason,
+            state.started_at,
+            state.heard_at,
+            state.active_at,
+            state.last_seq,
+            state.hidden_at,
+            state.input_at,
+            state.counted_at,
+            state.visible_ms,
+            state.time_ms,
+            state.turns,
+            state.back_turns,
+            session.id,
+        ),
+    )

@@ -1,0 +1,217 @@
+"""Viewing: the word a share page hands out, the beacons that come back, and the sessions they make.
+
+What counts and for how long is decided in ``rules/reading.py``; rows are written in ``view_sessions``.
+"""
+
+from dataclasses import dataclass
+
+from docshare.contract.limits import BURN_DELAY_MS, MINUTE, READER_SALT_MS, RatePolicy
+from docshare.contract.problems import Problem
+from docshare.server.limits import address_key
+from docshare.server.rules import lifecycle, reading, view_token
+from docshare.server.rules.agents import describe
+from docshare.server.rules.identity import reader_of
+from docshare.server.rules.reading import Beacon
+from docshare.server.rules.view_token import Opening
+from docshare.server.runtime import Runtime
+from docshare.server.services import links, view_sessions
+from docshare.server.services.links import Link
+from docshare.server.services.secrets import instance_secret
+from docshare.server.services.view_sessions import Place, Session
+
+# A view cannot be proven, so making views up is made slow; an office of hundreds behind one address still fits.
+SESSION_STARTS = RatePolicy("sessions", 300, 10 * MINUTE, "address")
+
+LONGEST_BEACON = reading.LONGEST_BODY  # bytes
+
+_SECRET = "view-token-1"  # noqa: S105 - a name; it changes whenever the fields of the token do
+_END_BATCH = 200  # sessions ended in one transaction
+
+
+@dataclass(frozen=True)
+class PageFacts:
+    """How a share page was asked for. ``source``: ``Direct link``, ``Embed``, ``QR code`` or ``Variant``;
+    ``viewer_mode`` how it lays out pages; ``referrer`` host that linked here; ``prefetched``: loaded ahead."""
+
+    source: str
+    viewer_mode: str
+    referrer: str | None
+    prefetched: bool
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Who sent a beacon. ``address`` is used and not kept; ``account_id`` of the signed-in account, None for nobody;
+    ``prefetch`` whether the request announced itself as prefetching."""
+
+    user_agent: str
+    address: str
+    country: str | None
+    account_id: int | None
+    prefetch: bool
+
+
+def prepare(rt: Runtime) -> None:
+    """Make what opening a page needs, so that opening the first one stores nothing either."""
+    instance_secret(rt, _SECRET)
+
+
+def token_for(rt: Runtime, link: Link, facts: PageFacts) -> str:
+    """The signed token under which one load of the share page of ``link`` reports its reading."""
+    opening = Opening(
+        public_id=link.public_id,
+        content_version=link.file.content_version,
+        issued_at=rt.clock(),
+        nonce=rt.token(20),
+        source=facts.source,
+        viewer_mode=facts.viewer_mode,
+        referrer=facts.referrer,
+        prefetched=facts.prefetched,
+    )
+    return view_token.sign(instance_secret(rt, _SECRET), opening)
+
+
+def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
+    """Take one beacon that was sent to the link ``name``.
+
+    The first one of a session starts it; one heard before, and any from the file's owner, changes nothing.
+    Spec gap: owner previews create no session.
+
+    Raises Problem: ``bad_request`` and ``payload_too_large`` for what is no beacon, ``forbidden`` for a token that is
+    not ours, of another link or too old, ``not_found`` and ``gone`` for a dead link, ``conflict`` when the session is
+    over (the reader's browser then begins its next one), ``rate_limited`` when one network starts too many.
+    """
+    token, beacon = reading.parse_body(body, sender.prefetch)
+    now = rt.clock()
+    opening = _opening(rt, name, token, now)
+    with rt.db.write():
+        session = view_sessions.find(rt, opening.nonce, beacon.part)
+        if session is not None:
+            return _go_on(rt, session, beacon, sender, now)
+    link = links.resolve(rt, name)
+    if link is None:
+        raise _unknown()
+    if _is_reader(rt, link.file.id, sender, now):
+        _limit_starts(rt, sender)
+        with rt.db.write():
+            # The same beacon may have come twice at once.
+            session = view_sessions.find(rt, opening.nonce, beacon.part)
+            session = session or _start(rt, opening, link, beacon, sender, now)
+            view_sessions.add(rt, session, beacon, now)
+    return None
+
+
+def end_due(rt: Runtime) -> int:
+    """End the sessions whose reader has left; counted ones enter the feed in the same transaction. Returns how many."""
+    now = rt.clock()
+    ended = 0
+    while True:
+        with rt.db.write():
+            due = view_sessions.due(rt, now, _END_BATCH)
+            for session in due:
+                view_sessions.end(rt, session)
+        ended += len(due)
+        if len(due) < _END_BATCH:
+            return ended
+
+
+def forget_salts(rt: Runtime) -> int:
+    """Destroy the reader salts past their 30 days, so that nobody can tell those readers again. Returns how many."""
+    with rt.db.write():
+        return rt.db.execute("DELETE FROM reader_salts WHERE created_at <= ?", (rt.clock() - READER_SALT_MS,))
+
+
+def _opening(rt: Runtime, name: str, token: str, now: int) -> Opening:
+    opening = view_token.read(instance_secret(rt, _SECRET), token)
+    if opening is None or opening.public_id != name or now - opening.issued_at > view_token.LIFETIME_MS:
+        raise Problem("forbidden", "The page is too old to report its reading; load it again.")
+    return opening
+
+
+def _go_on(rt: Runtime, session: Session, beacon: Beacon, sender: Sender, now: int) -> None:
+    if _is_reader(rt, session.file_id, sender, now):
+        if session.over(now):
+            raise _over()
+        view_sessions.add(rt, session, beacon, now)
+
+
+def _is_reader(rt: Runtime, file_id: int, sender: Sender, now: int) -> bool:
+    """False for the owner. Raises ``not_found`` and ``gone`` for a link that is dead."""
+    found = rt.db.row("SELECT owner_id, trashed_at, burned_at, delete_at FROM files WHERE id = ?", (file_id,))
+    if found is None:
+        raise _unknown()
+    owner_id, trashed_at, burned_at, delete_at = found
+    state = lifecycle.state(trashed_at=trashed_at, burned_at=burned_at, delete_at=delete_at, now=now)
+    if state == lifecycle.TRASHED:
+        raise _unknown()
+    # Spec gap: who took one of the last units of a view limit keeps reading until the sweep.
+    if state == lifecycle.EXPIRED or (state == lifecycle.BURNED and now >= burned_at + BURN_DELAY_MS):
+        raise Problem("gone", "This link is no longer available.")
+    return owner_id is None or owner_id != sender.account_id
+
+
+def _limit_starts(rt: Runtime, sender: Sender) -> None:
+    allowance = rt.limits.hit(SESSION_STARTS, address_key(sender.address), SESSION_STARTS.limit)
+    if not allowance.allowed:
+        retry = {"Retry-After": str(allowance.reset_s)}
+        raise Problem("rate_limited", "Too many readers from one address at once.", headers=retry)
+
+
+def _start(rt: Runtime, opening: Opening, link: Link, beacon: Beacon, sender: Sender, now: int) -> Session:
+    last = view_sessions.last_of_load(rt, opening.nonce)
+    earliest = opening.issued_at
+    if last is not None:
+        earliest = max(earliest, _make_way(rt, last, beacon, now))
+    agent = describe(sender.user_agent)
+    place = Place(
+        opening=opening.nonce,
+        part=beacon.part,
+        file_id=link.file.id,
+        content_version=opening.content_version,
+        total_pages=_pages_of(rt, link, opening.content_version),
+        reader=reader_of(_salt(rt, link.file.id, now), sender.address, agent.browser),
+        country=sender.country,
+        device=agent.device,
+        browser=agent.browser,
+        source=opening.source,
+        referrer=opening.referrer,
+        viewer_mode=opening.viewer_mode,
+    )
+    state = reading.begin(now, earliest, agent.program, opening.prefetched)
+    return view_sessions.insert(rt, place, state)
+
+
+def _make_way(rt: Runtime, last: Session, beacon: Beacon, now: int) -> int:
+    """End ``last``, the session of the same load that comes before ``beacon``'s; returns when that was.
+
+    Raises ``conflict`` while ``last`` is still going on, so that one load cannot claim many views at once.
+    """
+    if beacon.part <= last.part or not last.over(now):
+        raise _over()
+    if last.ended_at is None:
+        view_sessions.end(rt, last)
+    return reading.ends_at(last.reading)
+
+
+def _pages_of(rt: Runtime, link: Link, content_version: int) -> int:
+    found = rt.db.row(
+        "SELECT total_pages FROM revisions WHERE file_id = ? AND content_version = ?", (link.file.id, content_version)
+    )
+    return int(found[0]) if found else int(link.file.total_pages)
+
+
+def _salt(rt: Runtime, file_id: int, now: int) -> bytes:
+    found = rt.db.row("SELECT salt, created_at FROM reader_salts WHERE file_id = ?", (file_id,))
+    if found is not None and now - found[1] < READER_SALT_MS:
+        return bytes(found[0])
+    salt = rt.secret(32)
+    rt.db.execute("REPLACE INTO reader_salts (file_id, salt, created_at) VALUES (?, ?, ?)", (file_id, salt, now))
+    return salt
+
+
+def _unknown() -> Problem:
+    return Problem("not_found", "There is no such link.")
+
+
+def _over() -> Problem:
+    return Problem("conflict", "This session is over.")

@@ -1,0 +1,92 @@
+"""Reading reports: the token a share page gives to its script, and the route that takes what the script sends.
+
+A well-formed beacon is answered with 204 whatever it leads to, so nobody learns from the answer how they were
+classified. Every other answer is for the page's script alone: 409 begins its next session, 429 makes it wait, and the
+rest make it stop.
+"""
+
+from urllib.parse import urlsplit
+
+from flask import Blueprint, Response, request
+
+from docshare.contract.limits import MINUTE, RatePolicy
+from docshare.contract.problems import Problem
+from docshare.server.limits import address_key
+from docshare.server.services import sign_in, viewing
+from docshare.server.services.links import Link
+from docshare.server.services.viewing import PageFacts, Sender
+from docshare.server.shell import client_address, client_country, rt
+from docshare.server.web.sign_in import session_cookie
+
+# A reader sends about seven in a minute, and one more for each page turned.
+BEACONS = RatePolicy("beacons", 3000, MINUTE, "address")
+
+_TYPES = frozenset({"application/json", "text/plain"})  # the second is what navigator.sendBeacon sends
+_PURPOSES = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
+_AHEAD = ("prefetch", "prerender", "preview")
+_LONGEST_HOST = 253
+
+blueprint = Blueprint("beacons", __name__)
+
+
+def page_token(link: Link, viewer_mode: str, *, embedded: bool) -> str:
+    """The token that the share page of ``link``, asked for by the running request, gives to ``startReading``."""
+    facts = PageFacts(
+        source="Embed" if embedded else "QR code" if request.args.get("via") == "qr" else "Direct link",
+        viewer_mode=viewer_mode,
+        referrer=_referrer(),
+        prefetched=_loads_ahead(),
+    )
+    return viewing.token_for(rt(), link, facts)
+
+
+@blueprint.post("/<name>/beacon")
+def take(name: str) -> Response:
+    """One beacon for the link ``name``. Raises what ``viewing.hear`` raises, ``rate_limited`` and
+    ``unsupported_media_type``."""
+    _check_request()
+    viewing.hear(rt(), name, _body(), _sender())
+    return Response(status=204)
+
+
+def _check_request() -> None:
+    allowance = rt().limits.hit(BEACONS, address_key(client_address()), BEACONS.limit)
+    if not allowance.allowed:
+        retry = {"Retry-After": str(allowance.reset_s)}
+        raise Problem("rate_limited", "Too many beacons from one address.", headers=retry)
+    # Where the browser says who asks, it must be our own page. For all others the token vouches.
+    if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+        raise Problem("forbidden", "Beacons are sent by the share page.")
+    if request.mimetype not in _TYPES:
+        raise Problem("unsupported_media_type", "Send a beacon as JSON.")
+
+
+def _body() -> bytes:
+    return request.stream.read(viewing.LONGEST_BEACON + 1)
+
+
+def _sender() -> Sender:
+    return Sender(
+        user_agent=request.headers.get("User-Agent", ""),
+        address=client_address(),
+        country=client_country(),
+        account_id=sign_in.viewer_account(rt(), session_cookie()),
+        prefetch=_loads_ahead(),
+    )
+
+
+def _loads_ahead() -> bool:
+    """Whether the browser says that it loads this before anybody has asked for it."""
+    said = " ".join(request.headers.get(name, "") for name in _PURPOSES).lower()
+    return any(word in said for word in _AHEAD)
+
+
+def _referrer() -> str | None:
+    """Host of the page that linked here; None if unknown or this server itself."""
+    try:
+        host = urlsplit(request.headers.get("Referer", "")).hostname
+    except ValueError:
+        return None
+    if not host or len(host) > _LONGEST_HOST or host == urlsplit(rt().config.base_url).hostname:
+        return None
+    return host if host.isascii() and host.isprintable() else None

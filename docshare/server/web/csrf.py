@@ -1,0 +1,38 @@
+"""Where a form post came from. A cookie goes along with every request, also with those another site made up.
+
+``Sec-Fetch-Site`` decides where the browser sends it, else ``Origin``; a client that sends neither is no browser, holds
+nobody's cookies by accident, and is left to the token of the form. Pages whose forms are checked here must be served
+with ``Referrer-Policy: same-origin``: under ``no-referrer`` browsers send ``Origin: null``.
+"""
+
+import hmac
+
+from flask import request
+
+from docshare.contract.problems import Problem
+from docshare.server.shell import rt
+
+FIELD = "csrf"  # name of the form field, and of nothing else
+
+
+def require_own_page() -> None:
+    """Raise ``forbidden`` unless the running request was sent by a page of this server."""
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is not None:
+        if site != "same-origin":
+            raise _refused()
+        return
+    origin = request.headers.get("Origin")
+    if origin is not None and origin != rt().config.base_url:
+        raise _refused()
+
+
+def require_token(expected: str) -> None:
+    """Raise ``forbidden`` unless the running form post holds the CSRF token ``expected`` of its signed-in session."""
+    given = request.form.get(FIELD, "")
+    if not hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode()):
+        raise _refused()
+
+
+def _refused() -> Problem:
+    return Problem("forbidden", "This was not sent from a page of this server.", hint="Load the page again and repeat.")

@@ -1,0 +1,79 @@
+"""Signing in with a one-time link: its page shows one button, so that a mail scanner following it uses nothing up."""
+
+from flask import Blueprint, Response, make_response, redirect, render_template, request
+from werkzeug.wrappers import Response as AnyResponse
+
+from docshare.contract.limits import SECOND
+from docshare.contract.problems import Problem
+from docshare.server.services import sign_in
+from docshare.server.shell import rt
+from docshare.server.web import csrf
+
+blueprint = Blueprint("sign_in", __name__)
+
+
+@blueprint.get("/login")
+def holder() -> Response:
+    """Who is signed in here, with a button to sign out."""
+    return _page(holder=sign_in.signed_in(rt(), session_cookie()))
+
+
+@blueprint.get("/login/<token>")
+def link(token: str) -> Response:
+    """The page of a sign-in link; opening it changes nothing. 410 for a link that is spent."""
+    try:
+        return _page(email=sign_in.link_email(rt(), token))
+    except Problem as problem:
+        return _page(problem=problem)
+
+
+@blueprint.post("/login/<token>")
+def enter(token: str) -> AnyResponse:
+    """Use the link up and sign in. 410 for a link that is spent, 403 when another site posted the form."""
+    try:
+        csrf.require_own_page()
+        cookie = sign_in.sign_in(rt(), token)
+    except Problem as problem:
+        return _page(problem=problem)
+    answer = redirect("/login", 303)
+    lifetime = sign_in.SESSION_MS // SECOND
+    answer.set_cookie(
+        _cookie_name(), cookie, max_age=lifetime, path="/", secure=rt().config.secure, httponly=True, samesite="Lax"
+    )
+    return answer
+
+
+@blueprint.post("/logout")
+def leave() -> AnyResponse:
+    """Sign out. 403 without the form's token, or when another site posted it."""
+    cookie = session_cookie()
+    found = sign_in.signed_in(rt(), cookie)
+    try:
+        csrf.require_own_page()
+        if found is not None and cookie is not None:
+            csrf.require_token(found.csrf)
+            sign_in.sign_out(rt(), cookie)
+    except Problem as problem:
+        return _page(problem=problem)
+    answer = redirect("/login", 303)
+    answer.delete_cookie(_cookie_name(), path="/", secure=rt().config.secure, httponly=True, samesite="Lax")
+    return answer
+
+
+def session_cookie() -> str | None:
+    """The session cookie of the running request, or None."""
+    return request.cookies.get(_cookie_name())
+
+
+def _cookie_name() -> str:
+    # By this prefix a browser takes the cookie only over HTTPS, from this very host, for all of it and nothing else.
+    return "__Host-docshare_session" if rt().config.secure else "docshare_session"
+
+
+def _page(**facts: object) -> Response:
+    problem = facts.get("problem")
+    answer = make_response(render_template("sign_in.html", csrf_field=csrf.FIELD, **facts))
+    answer.status_code = problem.status if isinstance(problem, Problem) else 200
+    # The forms of these pages are checked by Origin where Sec-Fetch-Site is missing; see ``csrf``.
+    answer.headers["Referrer-Policy"] = "same-origin"
+    return answer

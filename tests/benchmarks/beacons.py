@@ -1,0 +1,138 @@
+"""Beacons a second through the service, against plain inserts of the same texts by ``sqlite3`` with the same pragmas.
+
+python -m tests.benchmarks.beacons
+"""
+
+import json
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from docshare.server import runtime as outside
+from docshare.server.blobs import Blobs
+from docshare.server.config import Config
+from docshare.server.db import Store
+from docshare.server.limits import Limits
+from docshare.server.migrations import migrate
+from docshare.server.rules.reading import parse_body, stored_text
+from docshare.server.runtime import Runtime
+from docshare.server.services import links, viewing
+from tests.benchmarks.side_by_side import side_by_side
+from tests.support.clock import Clock
+from tests.support.reader import DESKTOP
+
+READERS = 40
+BEACONS = 60  # of each reader in one measurement: ten minutes of reading
+SHORT_ID = "aB3dE5fG7hJ9"
+SENDER = viewing.Sender(DESKTOP, "198.51.100.4", None, None, False)
+FACTS = viewing.PageFacts("Direct link", "standard", None, False)
+PRAGMAS = (
+    "journal_mode=wal",
+    "synchronous=full",
+    "foreign_keys=1",
+    "cache_size=-64000",
+    "temp_store=memory",
+    "secure_delete=1",
+)
+
+
+def make_runtime(folder: Path, clock: Clock) -> Runtime:
+    """A runtime with one shared file of 200 pages; nothing here draws a page."""
+    missing: Any = None
+    rt = Runtime(
+        config=Config(data_dir=folder, base_url="http://127.0.0.1:8787"),
+        clock=clock,
+        token=outside.token,
+        uuid=outside.new_uuid,
+        secret=outside.secret,
+        db=Store(folder / "docshare.db"),
+        blobs=Blobs(folder, folder, lambda: outside.token(32)),
+        engine=missing,
+        pages=missing,
+        locate=lambda address: None,
+        limits=Limits(clock),
+    )
+    migrate(rt.db)
+    with rt.db.write():
+        rt.db.execute("INSERT INTO accounts VALUES (1, 'u', 'pia@example.com', 'Pia', 2, 0)")
+        rt.db.execute(
+            "INSERT INTO files (id, uuid, short_id, owner_id, original_name, size, mime_type, total_pages, page_sizes, "
+            "sha256, blob, content_version, created_at, updated_at) "
+            "VALUES (1, 'f', ?, 1, 'a.pdf', 1, 'application/pdf', 200, '[]', '', '', 1, 0, 0)",
+            (SHORT_ID,),
+        )
+    return rt
+
+
+def beacons(token: str) -> Iterator[bytes]:
+    """What one reader sends in ten minutes: every other beacon touches two pages."""
+    for seq in range(BEACONS):
+        page = seq // 2 + 1
+        pages = [
+            {"page": page, "ms": 6_000, "views": 1, "back": 0},
+            {"page": page + 1, "ms": 4_000, "views": 1, "back": 0},
+        ]
+        beacon = {"token": token, "part": 0, "seq": seq, "ageMs": (seq + 1) * 10_000, "visible": True}
+        beacon |= {"visibleMs": 10_000, "input": True, "turns": seq % 2, "backTurns": 0, "pages": pages[: 1 + seq % 2]}
+        yield json.dumps(beacon).encode()
+
+
+def heard_per_second(rt: Runtime, clock: Clock) -> float:
+    """``READERS`` read at once; their first beacons, which start the sessions, are part of it."""
+    clock.advance(minutes=11)
+    link = links.resolve(rt, SHORT_ID)
+    assert link is not None
+    rounds = list(zip(*(beacons(viewing.token_for(rt, link, FACTS)) for _ in range(READERS)), strict=True))
+    started = time.perf_counter()
+    for bodies in rounds:
+        clock.advance(seconds=10)
+        for body in bodies:
+            viewing.hear(rt, SHORT_ID, body, SENDER)
+    return READERS * BEACONS / (time.perf_counter() - started)
+
+
+def inserted_per_second(database: sqlite3.Connection, first_session: int) -> float:
+    """The same texts, each in a transaction of its own."""
+    texts = [stored_text(parse_body(body, False)[1]) for body in beacons("t")]
+    started = time.perf_counter()
+    for seq, text in enumerate(texts):
+        for session in range(first_session, first_session + READERS):
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("INSERT INTO beacons VALUES (?, ?, ?, ?)", (session, seq, 1_790_000_000_000, text))
+            database.execute("COMMIT")
+    return READERS * BEACONS / (time.perf_counter() - started)
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        clock = Clock()
+        rt = make_runtime(Path(folder), clock)
+        with closing(sqlite3.connect(Path(folder) / "raw.db", isolation_level=None)) as raw:
+            for pragma in PRAGMAS:
+                raw.execute(f"PRAGMA {pragma}")
+            raw.execute(
+                "CREATE TABLE beacons (session_id INTEGER, seq INTEGER, received_at INTEGER NOT NULL, "
+                "body TEXT NOT NULL, PRIMARY KEY (session_id, seq)) WITHOUT ROWID"
+            )
+            sessions = iter(range(0, 10**6, READERS))
+            outcome = side_by_side(
+                "beacons",
+                lambda: heard_per_second(rt, clock),
+                lambda: inserted_per_second(raw, next(sessions)),
+                target=0.5,
+                better="more",
+                unit="a second",
+            )
+        counted = rt.db.row("SELECT view_count FROM files")
+        assert counted == (READERS * 6,), f"{counted} views instead of {READERS * 6}"
+        rt.db.close()
+    return 0 if outcome.reached else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""CPU time of starting the command line, as a multiple of ``python -c pass`` measured in the same run.
+
+Run: ``python -m tests.benchmarks.cli_start [ROUNDS]``. Each round starts every command once, so that a busy moment of
+the machine hits all alike; the figure is the median of user plus system time. Exit code 1 if a target is missed.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import statistics
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from tests.support.fakefeed import UUID, fake_api
+
+TOKEN = "ds_live_" + "b" * 32
+FILES = [
+    {
+        "uuid": UUID.format(number),
+        "shortId": f"aB3dE5fG{number:04d}",
+        "originalName": f"report {number}.pdf",
+        "size": 4_200_000,
+        "createdAt": "2026-11-20T09:00:00.000Z",
+        "viewCount": number,
+    }
+    for number in range(30)
+]
+
+# name, arguments, on a terminal, target (times ``python -c pass``)
+COMMANDS = (
+    ("--version", ["--version"], False, 2.0),
+    ("__complete", ["__complete", "files", "aB"], False, 2.0),
+    ("profile list", ["profile", "list"], False, 6.0),
+    ("completion", ["completion", "bash"], False, 6.0),
+    ("help TOPIC", ["help", "exit-codes"], False, 6.0),
+    ("--help", ["--help"], False, 6.0),
+    ("files list --json", ["files", "list", "--json"], False, 12.0),
+    ("files list, table", ["files", "list"], True, 15.0),
+)
+
+
+def cpu_ms(argv: list[str], env: dict[str, str], terminal: bool) -> float:
+    """User plus system milliseconds of one run; its output goes to a terminal or to the null device."""
+    reader, writer = pty.openpty() if terminal else (-1, os.open(os.devnull, os.O_WRONLY))
+    null = os.open(os.devnull, os.O_RDONLY)
+    drain = threading.Thread(target=_drain, args=(reader,)) if terminal else None
+    if drain is not None:
+        drain.start()
+    actions = [(os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, writer, 1), (os.POSIX_SPAWN_DUP2, writer, 2)]
+    child = os.posix_spawn(argv[0], argv, env, file_actions=actions)
+    _, status, usage = os.wait4(child, 0)
+    os.close(writer)
+    os.close(null)
+    if drain is not None:
+        drain.join()
+        os.close(reader)
+    if os.waitstatus_to_exitcode(status) != 0:
+        raise SystemExit(f"{' '.join(argv)} failed with {os.waitstatus_to_exitcode(status)}")
+    return (usage.ru_utime + usage.ru_stime) * 1000
+
+
+def _drain(reader: int) -> None:
+    try:
+        while os.read(reader, 65536):
+            pass
+    except OSError:
+        return  # the child closed its side
+
+
+def main(rounds: int = 15) -> int:
+    """Measure and print; 1 if a target is missed."""
+    with fake_api() as api, tempfile.TemporaryDirectory() as home:
+        api.files = FILES
+        env = {
+            "HOME": home,
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "DOCSHARE_URL": api.url,
+            "DOCSHARE_TOKEN": TOKEN,
+            "TERM": "xterm",
+        }
+        plain = [sys.executable, "-c", "pass"]
+        lines = [[sys.executable, "-m", "docshare", *words] for _, words, _, _ in COMMANDS]
+        cpu_ms(lines[-1], env, True)  # fills the cache of compiled modules and of completion
+        taken: list[list[float]] = [[] for _ in range(len(COMMANDS) + 1)]
+        for _ in range(rounds):
+            taken[0].append(cpu_ms(plain, env, False))
+            for index, (_, _, terminal, _) in enumerate(COMMANDS):
+                taken[index + 1].append(cpu_ms(lines[index], env, terminal))
+    return _report([statistics.median(times) for times in taken])
+
+
+def _report(medians: list[float]) -> int:
+    base = medians[0]
+    print(f"{'python -c pass':20} {base:6.1f} ms")
+    missed = False
+    for (name, _, _, target), median in zip(COMMANDS, medians[1:], strict=True):
+        ratio = median / base
+        missed |= ratio > target
+        print(f"{name:20} {median:6.1f} ms  {ratio:5.2f}x  target {target:.0f}x{'  MISSED' if ratio > target else ''}")
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

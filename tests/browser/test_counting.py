@@ -1,0 +1,420 @@
+"""What a real browser's visit counts as: read, walked away from, scanned, prefetched, or nobody's at all."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import requests
+from playwright.sync_api import Browser, Error, Page, Request
+
+from docshare.server.pdf.engine import Engine
+from docshare.server.services import sign_in, viewing
+from tests.support.browsing import CHROMIUM, DESKTOP, PHONE, at_page, visitor
+from tests.support.cast import World, make_runtime, make_world
+from tests.support.pdfs import A4, simple_pdf
+from tests.support.timed import RunningClock, listening
+from tests.support.waiting import eventually
+
+SECOND = 1_000  # the tolerance of every time, in ms
+HIDE = "Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })"
+
+
+@dataclass
+class Document:
+    """A document of Pia's, shared anew for one test. ``url``: where it is read."""
+
+    world: World
+    short_id: str
+    url: str
+
+    @property
+    def views(self) -> int:
+        return int(self.world.pia.get(f"/api/v1/files/{self.short_id}").get_json()["viewCount"])
+
+    def feed(self) -> list[dict[str, Any]]:
+        """Its rows of the view stream, oldest first."""
+        viewing.end_due(self.world.rt)
+        rows: list[dict[str, Any]] = self.world.pia.get(f"/api/v1/events?since=1&file={self.short_id}").get_json()
+        return rows
+
+    def after_everybody_left(self) -> list[dict[str, Any]]:
+        """The same once the sessions that are still open have ended."""
+        self.world.clock.advance(minutes=6)
+        return self.feed()
+
+    def sessions(self, columns: str = "class") -> list[tuple[Any, ...]]:
+        """What is stored of its sessions; no route shows the uncounted ones yet."""
+        sql = (
+            f"SELECT {columns} FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE f.short_id = ? ORDER BY s.id"
+        )
+        return self.world.rt.db.rows(sql, (self.short_id,))
+
+    def is_left(self) -> bool:
+        """Whether the word that the reader has gone has arrived."""
+        return self.sessions("hidden_at IS NOT NULL")[-1:] == [(1,)]
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[tuple[World, str]]:
+    """An instance with a clock that can leap, and the address where it listens."""
+    clock = RunningClock()
+    world = make_world(make_runtime(tmp_path_factory.mktemp("counting"), clock, engine, rate_limit=100_000), clock)
+    with listening(world) as url:
+        yield world, url
+    world.rt.pages.close()
+    world.rt.db.close()
+
+
+@pytest.fixture(scope="module")
+def people(browser: Browser) -> Iterator[Browser]:
+    """A Chromium that goes by the name of an ordinary one, also in what it sends after a page is gone."""
+    switches = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", f"--user-agent={DESKTOP}"]
+    ordinary = browser.browser_type.launch(executable_path=CHROMIUM, args=switches)
+    yield ordinary
+    ordinary.close()
+
+
+@pytest.fixture
+def document(room: tuple[World, str]) -> Document:
+    world, url = room
+    short_id = str(world.pia.upload(simple_pdf(pages=5, size=A4))["shortId"])
+    return Document(world, short_id, f"{url}/{short_id}")
+
+
+class Sitting:
+    """One reader whose time, on both sides of the wire, passes only as told."""
+
+    def __init__(self, document: Document, page: Page) -> None:
+        self.document = document
+        self.page = page
+        self._flying = 0
+        page.on("request", lambda request: self._flies(request, 1))
+        page.on("requestfinished", lambda request: self._flies(request, -1))
+        page.on("requestfailed", lambda request: self._flies(request, -1))
+        page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)
+
+    def passes(self, seconds: int) -> None:
+        """Let time pass in short steps; what is sent in one is answered before the next."""
+        for _ in range(seconds // 5):
+            self.document.world.clock.advance(seconds=5)
+            self.page.clock.run_for(5_000)
+            self.settles()
+
+    def settles(self) -> None:
+        """Wait until nothing is on its way to the server."""
+        self.page.wait_for_timeout(20)
+        while self._flying:
+            self.page.wait_for_timeout(10)
+
+    def hides(self) -> None:
+        # A browser without a window has no other way to be covered.
+        self.page.evaluate(HIDE)
+        self._tells()
+        eventually(self.document.is_left)
+
+    def shows(self) -> None:
+        self.page.evaluate("delete document.visibilityState")
+        self._tells()
+
+    def presses_a_key(self) -> None:
+        self.page.keyboard.press("Shift")
+        self.settles()
+
+    def leaves(self) -> None:
+        self.page.goto("about:blank")
+        eventually(self.document.is_left)
+
+    def _tells(self) -> None:
+        self.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        self.settles()
+
+    def _flies(self, request: Request, change: int) -> None:
+        # Of what is left to the browser (navigator.sendBeacon) nobody hears the end.
+        self._flying += change if request.url.endswith("/beacon") and request.resource_type == "fetch" else 0
+
+
+@contextmanager
+def sitting(browser: Browser, document: Document, **options: Any) -> Iterator[Sitting]:
+    with visitor(browser, **options) as person:
+        person.page.clock.install()
+        yield Sitting(document, person.open(document.url))
+
+
+def test_pages_read_for_known_times_make_one_view_with_those_times(people: Browser, document: Document) -> None:
+    seen, left = [], [time.monotonic()]  # when each page was in view for sure, and when its reader asked for the next
+    with visitor(people) as person:
+        page = person.open(document.url)
+        for number, seconds in ((1, 3.0), (2, 2.0), (3, 2.5)):
+            at_page(page, number)
+            seen.append(time.monotonic())
+            page.wait_for_timeout(seconds * 1000)
+            left.append(time.monotonic())
+            if number < 3:
+                page.keyboard.press("ArrowRight")
+        page.goto("about:blank")
+        seen.append(time.monotonic())
+        eventually(document.is_left)
+        assert document.views == 1
+        assert person.complaints == []
+    assert document.feed() == [], "a view enters the feed when its session ends"
+    document.world.clock.advance(seconds=61)
+    (row,) = document.feed()
+    assert (row["type"], row["pagesViewed"]) == ("view", 3)
+    by_page = document.world.rt.db.rows(
+        "SELECT page, time_ms FROM session_pages WHERE session_id = (SELECT MAX(id) FROM view_sessions) ORDER BY page"
+    )
+    assert [number for number, _ in by_page] == [1, 2, 3]
+    for index, (_, measured) in enumerate(by_page):
+        least, most = left[index + 1] - seen[index], seen[index + 1] - left[index]
+        assert least * 1000 - SECOND < measured < most * 1000 + SECOND
+    assert (left[-1] - seen[0]) * 1000 - SECOND < row["timeMs"] < (seen[-1] - left[0]) * 1000 + SECOND
+    assert document.sessions("class, device, browser, turns") == [("human", "Desktop", "Chrome", 2)]
+    assert document.views == 1
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"User-Agent": "curl/8.5.0"},
+        {"User-Agent": "facebookexternalhit/1.1"},
+        {"User-Agent": DESKTOP, "Sec-Purpose": "prefetch"},
+        {"User-Agent": DESKTOP},
+    ],
+    ids=["curl", "link preview", "prefetch", "a page that never runs its script"],
+)
+def test_who_only_fetches_the_page_leaves_no_trace(document: Document, headers: dict[str, str]) -> None:
+    for _ in range(3):
+        assert requests.get(document.url, headers=headers, timeout=10).status_code == 200
+        assert requests.head(document.url, headers=headers, timeout=10).status_code == 200
+    assert document.sessions() == []
+    assert document.views == 0
+    assert document.after_everybody_left() == []
+
+
+def test_a_prefetch_by_a_browser_leaves_no_trace(people: Browser, document: Document) -> None:
+    linking = f'<link rel="prefetch" href="{document.url}"><p>A page that links to the document'
+    with visitor(people) as person:
+        page = person.page
+        page.route("**/elsewhere", lambda route: route.fulfill(body=linking, content_type="text/html"))
+        page.goto(document.url.replace(document.short_id, "elsewhere"))
+        page.wait_for_function(
+            "url => performance.getEntriesByName(url).some((entry) => entry.responseStatus === 200)", arg=document.url
+        )
+    assert document.sessions() == []
+    assert document.views == 0
+
+
+def test_chromium_under_its_own_headless_name_counts_nothing(browser: Browser, document: Document) -> None:
+    own_name = browser.new_page()
+    assert "HeadlessChrome" in own_name.evaluate("navigator.userAgent")
+    own_name.close()
+    with sitting(browser, document, user_agent=None) as reader:
+        reader.presses_a_key()
+        reader.passes(20)
+        reader.leaves()
+    assert document.sessions() == [("tool",)]
+    assert document.views == 0
+    assert document.after_everybody_left() == []
+
+
+def test_a_mail_scanner_that_scrolls_for_two_seconds_counts_nothing(people: Browser, document: Document) -> None:
+    with visitor(people) as person:
+        page = person.open(document.url)
+        began = time.monotonic()
+        while time.monotonic() - began < 2:
+            page.evaluate("window.scrollBy(0, 300)")
+            page.evaluate("window.dispatchEvent(new KeyboardEvent('keydown', { key: 'a' }))")
+            page.evaluate("document.querySelector('#page-next').click()")
+            page.wait_for_timeout(100)
+        page.goto("about:blank")
+        eventually(document.is_left)
+    assert document.sessions() == [("scanner",)]
+    assert document.views == 0
+    assert document.after_everybody_left() == []
+
+
+def test_a_page_loaded_ahead_of_its_reader_needs_an_input(people: Browser, document: Document) -> None:
+    with sitting(people, document, extra_http_headers={"Sec-Purpose": "prefetch"}) as reader:
+        reader.passes(30)
+        reader.leaves()
+    assert document.sessions() == [("prefetch",)]
+    assert document.views == 0
+
+
+@pytest.mark.parametrize("gesture", ["key", "click", "wheel", "move"])
+def test_one_trusted_event_counts_at_once(people: Browser, document: Document, gesture: str) -> None:
+    with visitor(people) as person:
+        page = person.open(document.url)
+        if gesture == "key":
+            page.keyboard.press("Shift")
+        elif gesture == "click":
+            page.mouse.click(700, 500)
+        elif gesture == "wheel":
+            page.mouse.wheel(0, 100)
+        else:
+            page.mouse.move(300, 300)
+            page.mouse.move(320, 310)
+        eventually(lambda: document.views == 1)
+    assert document.sessions() == [("human",)]
+
+
+def test_a_finger_on_a_phone_counts(people: Browser, document: Document) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}
+    with visitor(people, **phone) as person:
+        person.open(document.url).touchscreen.tap(200, 500)
+        eventually(lambda: document.views == 1)
+    assert document.sessions("class, device") == [("human", "Mobile")]
+
+
+def test_two_readers_behind_one_address_are_two_views(people: Browser, document: Document) -> None:
+    with sitting(people, document) as first, sitting(people, document) as second:
+        first.passes(10)
+        second.presses_a_key()
+        eventually(lambda: document.views == 2)
+    assert len(document.after_everybody_left()) == 2
+    assert len(set(document.sessions("reader"))) == 1
+
+
+def test_time_stops_a_minute_after_the_last_input(people: Browser, document: Document) -> None:
+    with sitting(people, document) as reader:
+        reader.passes(20)
+        reader.presses_a_key()
+        reader.passes(240)
+        reader.leaves()
+    (row,) = document.after_everybody_left()
+    assert abs(row["timeMs"] - 80_000) < SECOND
+
+
+def test_a_tab_in_the_background_is_read_by_nobody(people: Browser, document: Document) -> None:
+    with visitor(people) as person:
+        person.page.clock.install()
+        person.page.add_init_script(HIDE)
+        reader = Sitting(document, person.open(document.url))
+        reader.passes(60)
+        reader.page.goto("about:blank")
+    assert document.sessions() == []
+    assert document.views == 0
+
+
+@pytest.mark.parametrize(("away", "views", "times"), [(30, 1, [20_000]), (90, 2, [10_000, 10_000])])
+def test_hiding_the_page_pauses_a_session_and_ends_it_after_a_minute(
+    people: Browser, document: Document, away: int, views: int, times: list[int]
+) -> None:
+    with sitting(people, document) as reader:
+        reader.presses_a_key()
+        reader.passes(10)
+        reader.hides()
+        reader.passes(away)
+        reader.shows()
+        reader.passes(10)
+        reader.leaves()
+    rows = document.after_everybody_left()
+    assert document.views == views
+    assert len(rows) == len(times)
+    for row, expected in zip(rows, times, strict=True):
+        assert abs(row["timeMs"] - expected) < SECOND
+
+
+def test_who_returns_to_the_keyboard_after_five_minutes_begins_a_new_session(
+    people: Browser, document: Document
+) -> None:
+    with sitting(people, document) as reader:
+        reader.passes(10)
+        reader.passes(400)
+        reader.presses_a_key()
+        reader.passes(15)
+        reader.leaves()
+    rows = document.after_everybody_left()
+    assert document.views == 2
+    assert [round(row["timeMs"] / SECOND) for row in rows] == [60, 15]
+
+
+def test_one_key_is_enough_for_the_new_session(people: Browser, document: Document) -> None:
+    with sitting(people, document) as reader:
+        reader.presses_a_key()
+        reader.passes(400)
+        reader.presses_a_key()
+        eventually(lambda: document.views == 2)
+
+
+def test_a_reader_whose_session_the_server_ended_begins_the_next_by_themselves(
+    people: Browser, document: Document
+) -> None:
+    with sitting(people, document) as reader:
+        reader.passes(10)
+        eventually(lambda: document.views == 1)
+        document.world.clock.advance(hours=1)
+        assert len(document.feed()) == 1
+        reader.presses_a_key()
+        reader.passes(30)
+        reader.leaves()
+    assert document.views == 2
+    assert len(document.after_everybody_left()) == 2
+
+
+def test_what_was_read_without_a_network_is_told_later(people: Browser, document: Document) -> None:
+    with sitting(people, document) as reader:
+        reader.presses_a_key()
+        reader.passes(10)
+        reader.page.context.set_offline(True)
+        reader.passes(30)
+        reader.page.context.set_offline(False)
+        reader.presses_a_key()
+        reader.passes(15)
+        eventually(lambda: document.sessions("time_ms > 45000") == [(1,)])
+        reader.leaves()
+    (row,) = document.after_everybody_left()
+    assert abs(row["timeMs"] - 55_000) < SECOND
+
+
+def test_a_page_that_nobody_sits_at_when_its_session_is_over_begins_no_other(
+    people: Browser, document: Document
+) -> None:
+    with sitting(people, document) as reader:
+        reader.presses_a_key()
+        reader.passes(10)
+        reader.page.context.set_offline(True)
+        reader.passes(90)
+        document.world.clock.advance(hours=1)
+        reader.page.context.set_offline(False)
+        reader.passes(20)
+        reader.page.goto("about:blank")
+    assert document.views == 1
+    assert len(document.after_everybody_left()) == 1
+
+
+def test_a_browser_that_dies_keeps_what_it_had_told(people: Browser, document: Document) -> None:
+    with sitting(people, document) as reader:
+        reader.presses_a_key()
+        reader.passes(25)
+        eventually(lambda: document.sessions("time_ms > 19000") == [(1,)])
+        with reader.page.expect_event("crash"), suppress(Error):
+            reader.page.goto("chrome://crash")
+    document.world.clock.advance(minutes=4, seconds=50)
+    assert document.feed() == []
+    (row,) = document.after_everybody_left()
+    assert 19_000 <= row["timeMs"] <= 26_000
+
+
+def test_the_owner_who_signed_in_reads_uncounted(people: Browser, document: Document) -> None:
+    world = document.world
+    path = sign_in.create_link(world.rt, "pia@example.com").removeprefix(world.rt.config.base_url)
+    with visitor(people) as owner:
+        page = owner.page
+        page.goto(document.url.replace(f"/{document.short_id}", path))
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("heading", name="You are signed in").wait_for()
+        reading = owner.open(document.url)
+        with reading.expect_response("**/beacon") as answer:
+            reading.keyboard.press("Shift")
+        assert answer.value.status == 204
+        assert document.sessions() == []
+        page.goto(document.url.replace(f"/{document.short_id}", "/login"))
+        page.get_by_role("button", name="Sign out").click()
+        page.get_by_role("heading", name="You are not signed in").wait_for()
+        owner.open(document.url).keyboard.press("Shift")
+        eventually(lambda: document.views == 1)
+        assert owner.complaints == []

@@ -1,0 +1,61 @@
+"""Whatever beacons claim and in whatever order they come, no session has more time than has passed."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docshare.server.rules.reading import Beacon, PageTime, begin, fold
+
+OPENED = 1_000_000
+TOTAL_PAGES = 5
+
+millis = st.integers(0, 10**12) | st.integers(0, 60_000)
+page_times = st.builds(PageTime, st.integers(1, TOTAL_PAGES + 2), millis, st.integers(0, 3), st.just(0))
+beacons = st.builds(
+    Beacon,
+    part=st.just(0),
+    seq=st.integers(0, 50),
+    age_ms=millis,
+    visible=st.booleans(),
+    visible_ms=millis,
+    input=st.booleans(),
+    turns=st.integers(0, 9),
+    back_turns=st.just(0),
+    pages=st.lists(page_times, max_size=4).map(tuple),
+    prefetch=st.booleans(),
+)
+steps = st.lists(st.tuples(st.integers(0, 120_000), beacons), min_size=1, max_size=12)
+
+
+@given(heard=steps, prefetched=st.booleans())
+def test_time_never_exceeds_what_has_passed(heard: list[tuple[int, Beacon]], prefetched: bool) -> None:
+    now = OPENED
+    reading = None
+    by_page: dict[int, int] = {}
+    for wait, beacon in heard:
+        now += wait
+        reading = reading or begin(now, OPENED, None, prefetched)
+        before = reading
+        reading, pages = fold(reading, beacon, now, TOTAL_PAGES)
+        for page in pages:
+            by_page[page.page] = by_page.get(page.page, 0) + page.ms
+        assert before.time_ms <= reading.time_ms <= reading.visible_ms <= now - reading.started_at <= now - OPENED
+        assert before.counted_at is None or before.counted_at == reading.counted_at
+    assert reading is not None
+    assert reading.time_ms == sum(by_page.values())
+    assert not [page for page in by_page if page > TOTAL_PAGES]
+
+
+@given(heard=steps)
+def test_what_is_claimed_within_the_time_that_passed_is_accepted_in_full(heard: list[tuple[int, Beacon]]) -> None:
+    """Beacons of honest clocks: each claims what passed since the one before, and they arrive in any order."""
+    honest = []
+    age = 0
+    for seq, (wait, _) in enumerate(heard):
+        age += wait
+        honest.append(Beacon(0, seq, age, True, wait, False, 0, 0, (PageTime(1, wait, 1, 0),)))
+    arrival = OPENED + age
+    first, *late = reversed(honest)
+    reading, _ = fold(begin(arrival, OPENED, None, False), first, arrival, TOTAL_PAGES)
+    for beacon in late:
+        reading, _ = fold(reading, beacon, arrival, TOTAL_PAGES)
+    assert reading.time_ms == age

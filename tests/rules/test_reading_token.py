@@ -1,0 +1,44 @@
+"""The view token: what was signed comes back, and nothing else does."""
+
+import base64
+
+import pytest
+
+from docshare.server.rules.view_token import LONGEST, Opening, read, sign
+
+SECRET = b"s" * 32
+OPENING = Opening("aB3dE5fG7hJ9", 3, 1_790_000_000_000, "n" * 20, "QR code", "standard", "example.com", True)
+TOKEN = sign(SECRET, OPENING)
+PAYLOAD, _, SIGNATURE = TOKEN.partition(".")
+
+
+def test_what_was_signed_comes_back() -> None:
+    assert read(SECRET, TOKEN) == OPENING
+
+
+def test_a_token_with_the_longest_referrer_still_comes_back() -> None:
+    opening = Opening("a" * 36, 10**6, 1_790_000_000_000, "n" * 20, "Direct link", "magazine", "x" * 253)
+    assert read(SECRET, sign(SECRET, opening)) == opening
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "",
+        ".",
+        PAYLOAD,
+        f"{PAYLOAD}.",
+        f".{SIGNATURE}",
+        f"{PAYLOAD}.{SIGNATURE}x",
+        f"{PAYLOAD}.{SIGNATURE[:-1]}",
+        f"{PAYLOAD}A.{SIGNATURE}",
+        f"{base64.urlsafe_b64encode(b'[]').decode()}.{SIGNATURE}",
+        f"{PAYLOAD}.{SIGNATURE}".swapcase(),
+        "é" * 10,
+        "\ud800",
+        "a" * (LONGEST + 1),
+        sign(b"t" * 32, OPENING),
+    ],
+)
+def test_anything_else_is_no_token(token: str) -> None:
+    assert read(SECRET, token) is None

@@ -1,0 +1,227 @@
+"""Beacons through the door: late, replayed, forged and far too many."""
+
+import json
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from docshare.server.web.beacons import BEACONS
+from tests.support.cast import World
+from tests.support.reader import DESKTOP, Reader, everything, feed, sessions, views
+
+
+@pytest.fixture
+def link(world: World) -> str:
+    """The short id of a document of three pages that Pia shares."""
+    return str(world.pia.upload()["shortId"])
+
+
+@pytest.fixture
+def restless_threads() -> Iterator[None]:
+    """Threads give way to each other a thousand times more often than usual."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(usual / 1_000)
+    yield
+    sys.setswitchinterval(usual)
+
+
+def test_a_replayed_beacon_changes_nothing(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    world.clock.advance(seconds=10)
+    body = reader.beacon(read={1: 6_000})
+    assert reader.send(body).status_code == 204
+    before = everything(world)
+    world.clock.advance(seconds=10)
+    assert [reader.send(body).status_code for _ in range(3)] == [204] * 3
+    assert reader.send(body | {"visibleMs": 9_000, "input": True}).status_code == 204
+    assert everything(world) == before
+
+
+def test_beacons_out_of_order_add_up_to_the_same(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    bodies = []
+    for page in (1, 2, 3):
+        world.clock.advance(seconds=10)
+        bodies.append(reader.beacon(read={page: 10_000}))
+    for body in (bodies[2], bodies[0], bodies[1]):
+        assert reader.send(body).status_code == 204
+    (row,) = feed(world)
+    assert (row["pagesViewed"], row["timeMs"]) == (3, 30_000)
+    assert views(world, link) == 1
+
+
+def test_time_is_cut_to_the_clock_of_the_server(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    world.clock.advance(seconds=7)
+    reader.tell(read={1: 10**9}, ageMs=10**9)
+    world.clock.advance(seconds=3)
+    reader.tell(read={2: 10**9}, ageMs=2 * 10**9)
+    (row,) = feed(world)
+    assert row["timeMs"] == 10_000
+
+
+def test_pages_the_document_lacks_are_dropped(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    world.clock.advance(seconds=9)
+    reader.tell(read={4: 9_000})
+    (row,) = feed(world)
+    assert (row["pagesViewed"], row["timeMs"]) == (0, 0)
+
+
+def test_the_token_is_bound_to_its_link_and_its_time(world: World, link: str) -> None:
+    other = str(world.pia.upload()["shortId"])
+    reader = Reader(world, link)
+    world.clock.advance(seconds=9)
+    body = reader.beacon(read={1: 9_000})
+    uuid = world.pia.get(f"/api/v1/files/{link}").get_json()["uuid"]
+    assert reader.send(body, to=other).status_code == 403
+    assert reader.send(body, to=uuid).status_code == 403
+    for token in ("", "x.y", "é", "\ud800", reader.token[:-1], reader.token + "A", "A" * 60_000):
+        assert reader.send(body | {"token": token}).status_code in (400, 403)
+    world.clock.advance(days=7)
+    assert reader.send(body).status_code == 403
+    assert sessions(world) == []
+    assert views(world, link) == 0
+
+
+def test_an_unknown_link_takes_no_beacon(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    body = reader.beacon(input=True)
+    assert reader.send(body, to="zzzzzzzzzzzz").status_code == 403
+    assert world.http.get(f"/{link}/beacon").status_code in (404, 405)
+
+
+@pytest.mark.parametrize("started", [False, True])
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [("trashed_at = 1, purge_at = 9e15", 404), ("delete_at = 1", 410), ("burned_at = 1", 410)],
+)
+def test_a_dead_link_takes_no_beacon(world: World, link: str, started: bool, change: str, status: int) -> None:
+    reader = Reader(world, link)
+    if started:
+        reader.reads(9)
+    with world.rt.db.write():
+        world.rt.db.execute(f"UPDATE files SET {change}")
+    before = sessions(world)
+    assert reader.reads(9) == status
+    assert sessions(world) == before
+
+
+def test_the_last_reader_of_a_view_limit_is_heard_until_the_sweep(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    with world.rt.db.write():
+        world.rt.db.execute("UPDATE files SET burned_at = ?", (world.clock.now,))
+    assert reader.reads(9) == 204
+    world.clock.advance(minutes=30)
+    assert reader.tell(part=1, seq=0, read={1: 9_000}) == 410
+
+
+@pytest.mark.usefixtures("restless_threads")
+def test_the_same_first_beacon_many_times_at_once_is_one_view(world: World, link: str) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(10):
+            reader = Reader(world, link)
+            world.clock.advance(seconds=9)
+            body = reader.beacon(read={1: 9_000})
+            answers = list(pool.map(reader.send, [body] * 8))
+            assert [answer.status_code for answer in answers] == [204] * 8
+    assert views(world, link) == 10
+    assert sessions(world) == [("human", 9_000)] * 10
+
+
+def test_one_network_can_start_only_so_many_sessions(world: World, link: str) -> None:
+    early = Reader(world, link, address="2001:db8:1:1::1")
+    assert early.tell(input=True) == 204
+    for host in range(2, 301):
+        assert Reader(world, link, address=f"2001:db8:1:1::{host:x}").tell(input=True) == 204
+    late = Reader(world, link, address="2001:db8:1:1::ffff")
+    refused = late.send(late.beacon(input=True))
+    assert refused.status_code == 429
+    assert int(refused.headers["Retry-After"]) <= 600
+    assert early.reads(1) == 204
+    assert Reader(world, link, address="2001:db8:1:2::1").tell(input=True) == 204
+    world.clock.advance(minutes=10)
+    assert late.tell(input=True) == 204
+    assert views(world, link) == 302
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Sec-Fetch-Site": "same-origin"}, 204),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Sec-Fetch-Site": "none"}, 403),
+        ({"Content-Type": "text/plain;charset=UTF-8"}, 204),
+        ({"Content-Type": "application/json; charset=utf-8"}, 204),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, 415),
+        ({"Content-Type": ""}, 415),
+    ],
+)
+def test_beacons_come_from_our_own_page_as_json_or_text(
+    world: World, link: str, headers: dict[str, str], status: int
+) -> None:
+    reader = Reader(world, link)
+    answer = reader.send(reader.beacon(input=True), headers=headers)
+    assert answer.status_code == status
+    assert views(world, link) == (status == 204)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b"{}", 400),
+        (b"[[[[", 400),
+        (b"[" * 60_000, 400),
+        (b"\xff\xfe", 400),
+        (b'{"token": 1}', 400),
+        (b" " * 65_537, 413),
+        (b"{" + b'"a":1,' * 20_000 + b'"b":2}', 413),
+    ],
+)
+def test_what_is_no_beacon_is_refused_and_stores_nothing(world: World, link: str, body: bytes, status: int) -> None:
+    reader = Reader(world, link)
+    before = everything(world)
+    assert reader.send(body).status_code == status
+    assert everything(world) == before
+
+
+def test_the_answer_tells_nobody_their_class(world: World, link: str) -> None:
+    answers = []
+    for user_agent in (DESKTOP, "curl/8.5.0", "Slackbot 1.0"):
+        reader = Reader(world, link, user_agent=user_agent)
+        answer = reader.send(reader.beacon(input=True))
+        headers = {name: value for name, value in answer.headers.items() if name != "X-Request-Id"}
+        answers.append((answer.status_code, answer.get_data(), headers))
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0][:2] == (204, b"")
+
+
+def test_beacons_are_kept_as_received_without_the_token_and_only_so_many(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    world.clock.advance(seconds=9)
+    body = reader.beacon(read={1: 9_000})
+    reader.send(body)
+    ((kept, received_at),) = world.rt.db.rows("SELECT body, received_at FROM beacons")
+    assert json.loads(kept) == {key: value for key, value in body.items() if key != "token"}
+    assert received_at == world.clock.now
+    world.clock.advance(seconds=9)
+    reader.tell(seq=2_000, read={2: 5_000})
+    reader.tell(seq=2_000, read={2: 5_000})
+    assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(1,)]
+    assert sessions(world) == [("human", 14_000)]
+
+
+def test_an_address_that_floods_is_made_to_wait(world: World, link: str) -> None:
+    reader, other = Reader(world, link), Reader(world, link, address="198.51.100.5")
+    for _ in range(3_000):
+        world.rt.limits.hit(BEACONS, "198.51.100.4", 3_000)
+    refused = reader.send(reader.beacon(input=True))
+    assert refused.status_code == 429
+    assert 1 <= int(refused.headers["Retry-After"]) <= 60
+    assert other.tell(input=True) == 204
+    world.clock.advance(minutes=1)
+    assert reader.tell(input=True) == 204

@@ -1,0 +1,203 @@
+"""Who is a reader and what is counted, from the page that is opened to the row in the feed."""
+
+from typing import Any
+
+import pytest
+
+from docshare.server.services import sign_in
+from tests.support.cast import Person, World
+from tests.support.reader import DESKTOP, Reader, everything, feed, sessions, views
+
+HEADLESS = DESKTOP.replace("Chrome/", "HeadlessChrome/")
+
+
+@pytest.fixture
+def link(world: World) -> str:
+    """The short id of a document of three pages that Pia shares."""
+    return str(world.pia.upload()["shortId"])
+
+
+def sign_in_as(reader: Reader, world: World, person: Person) -> None:
+    url = sign_in.create_link(world.rt, person.email)
+    assert reader.http.post(url.removeprefix(world.rt.config.base_url)).status_code == 303
+
+
+def test_reading_is_counted_once_and_enters_the_feed_when_it_ends(world: World, link: str) -> None:
+    reader = Reader(world, link, address="203.0.113.7")
+    began = world.clock.now
+    assert reader.reads(10, page=1) == 204
+    assert reader.reads(10, page=2) == 204
+    assert reader.reads(0.5, page=3) == 204
+    assert reader.leaves() == 204
+    assert views(world, link) == 1
+    assert world.pia.get("/api/v1/events").get_json() == []
+    (row,) = feed(world)
+    assert (row["pagesViewed"], row["timeMs"], row["country"]) == (2, 20_500, "DE")
+    assert row["readAt"] == world.pia.get("/api/v1/files").get_json()[0]["createdAt"]
+    assert began == world.rt.db.rows("SELECT started_at FROM view_sessions")[0][0]
+    assert views(world, link) == 1
+
+
+@pytest.mark.parametrize("method", ["get", "head"])
+@pytest.mark.parametrize("prefix", ["", "/embed"])
+def test_opening_the_page_changes_nothing(world: World, link: str, method: str, prefix: str) -> None:
+    before = everything(world)
+    assert getattr(world.http, method)(f"{prefix}/{link}").status_code == 200
+    assert everything(world) == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "counted"),
+    [
+        ({"visibleMs": 2_000}, 0),
+        ({"visibleMs": 5_000}, 1),
+        ({"visibleMs": 10, "input": True}, 1),
+    ],
+)
+def test_a_view_needs_five_visible_seconds_or_one_event(
+    world: World, link: str, fields: dict[str, Any], counted: int
+) -> None:
+    reader = Reader(world, link)
+    world.clock.advance(seconds=5)
+    assert reader.tell(**fields) == 204
+    assert views(world, link) == counted
+    assert len(feed(world)) == counted
+
+
+@pytest.mark.parametrize(
+    ("klass", "user_agent", "page_headers", "beacon_headers", "fields"),
+    [
+        ("tool", "curl/8.5.0", {}, {}, {"input": True}),
+        ("tool", "", {}, {}, {"input": True}),
+        ("tool", HEADLESS, {}, {}, {"input": True}),
+        ("preview", "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", {}, {}, {"input": True}),
+        ("prefetch", DESKTOP, {"Sec-Purpose": "prefetch;prerender"}, {}, {}),
+        ("prefetch", DESKTOP, {"Purpose": "prefetch"}, {}, {}),
+        ("prefetch", DESKTOP, {"X-Moz": "prefetch"}, {}, {}),
+        ("prefetch", DESKTOP, {}, {"Sec-Purpose": "prefetch"}, {"input": True}),
+        ("scanner", DESKTOP, {}, {}, {"visibleMs": 2_000, "visible": False}),
+    ],
+)
+def test_who_is_no_reader_is_stored_with_a_reason_and_not_counted(
+    world: World,
+    link: str,
+    klass: str,
+    user_agent: str,
+    page_headers: dict[str, str],
+    beacon_headers: dict[str, str],
+    fields: dict[str, Any],
+) -> None:
+    reader = Reader(world, link, user_agent=user_agent, page_headers=page_headers)
+    world.clock.advance(seconds=9)
+    body = reader.beacon(**({"read": {1: 9_000}} | fields))
+    assert reader.send(body, headers=beacon_headers).status_code == 204
+    assert feed(world) == []
+    assert views(world, link) == 0
+    ((stored, reason),) = world.rt.db.rows("SELECT class, reason FROM view_sessions")
+    assert stored == klass
+    assert reason
+
+
+def test_a_prefetched_page_that_is_then_read_is_a_view(world: World, link: str) -> None:
+    reader = Reader(world, link, page_headers={"Sec-Purpose": "prefetch"})
+    reader.reads(9)
+    reader.reads(3, input=True)
+    assert views(world, link) == 1
+
+
+def test_the_owner_reading_their_own_document_is_no_session(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    sign_in_as(reader, world, world.pia)
+    assert reader.reads(30, input=True) == 204
+    assert sessions(world) == []
+    assert views(world, link) == 0
+
+
+def test_somebody_else_who_is_signed_in_is_a_reader(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    sign_in_as(reader, world, world.mal)
+    assert reader.reads(30) == 204
+    assert views(world, link) == 1
+
+
+def test_two_readers_behind_one_address_are_two_sessions_of_one_visitor(world: World, link: str) -> None:
+    Reader(world, link).reads(9)
+    Reader(world, link).reads(9)
+    assert views(world, link) == 2
+    assert len(feed(world)) == 2
+    assert len(set(world.rt.db.rows("SELECT reader FROM view_sessions"))) == 1
+
+
+def test_a_reader_is_known_again_for_thirty_days_and_not_on_another_file(world: World, link: str) -> None:
+    Reader(world, link).reads(9)
+    Reader(world, str(world.pia.upload()["shortId"])).reads(9)
+    world.clock.advance(days=29)
+    Reader(world, link).reads(9)
+    world.clock.advance(days=2)
+    Reader(world, link).reads(9)
+    first, elsewhere, again, later = world.rt.db.rows("SELECT reader FROM view_sessions ORDER BY id")
+    assert first == again
+    assert len({first, elsewhere, later}) == 3
+
+
+def test_addresses_are_never_stored(world: World, link: str) -> None:
+    Reader(world, link, address="203.0.113.77").reads(9)
+    Reader(world, link, address="2001:db8:77::1").reads(9)
+    whole = "\n".join(everything(world))
+    assert len(sessions(world)) == 2
+    assert "203.0.113.77" not in whole
+    assert "db8:77" not in whole
+
+
+def test_where_and_how_a_session_reads_is_stored(world: World, link: str) -> None:
+    headers = {"Referer": "https://mail.example.org/inbox?secret=1"}
+    Reader(world, link, page_headers=headers, query="?via=qr").reads(9)
+    Reader(world, link, prefix="/embed").reads(9)
+    Reader(world, link, page_headers={"Referer": "http://127.0.0.1:8787/x"}).reads(9)
+    found = world.rt.db.rows("SELECT source, referrer, browser, device, viewer_mode FROM view_sessions ORDER BY id")
+    assert found == [
+        ("QR code", "mail.example.org", "Chrome", "Desktop", "standard"),
+        ("Embed", None, "Chrome", "Desktop", "standard"),
+        ("Direct link", None, "Chrome", "Desktop", "standard"),
+    ]
+
+
+def test_who_comes_back_to_the_tab_later_is_in_a_new_session(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    reader.reads(10)
+    reader.leaves()
+    world.clock.advance(seconds=61)
+    assert reader.reads(9) == 409
+    assert reader.reads(9, part=1, seq=0) == 204
+    assert views(world, link) == 2
+    assert [row["timeMs"] for row in reversed(feed(world))] == [10_000, 9_000]
+
+
+def test_one_load_cannot_claim_many_views_at_once(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    assert reader.tell(input=True) == 204
+    assert [reader.tell(part=part, seq=0, input=True) for part in range(1, 5)] == [409] * 4
+    world.clock.advance(seconds=299)
+    assert reader.tell(part=4, seq=0, input=True) == 409
+    world.clock.advance(seconds=1)
+    assert reader.tell(part=4, seq=0, input=True) == 204
+    assert reader.tell(part=3, seq=0, input=True) == 409
+    assert views(world, link) == 2
+
+
+def test_sessions_of_one_load_never_overlap(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    reader.reads(10)
+    reader.leaves()
+    world.clock.advance(seconds=65)
+    reader.tell(part=1, seq=0, ageMs=75_000, read={1: 75_000})
+    assert [time_ms for _, time_ms in sessions(world)] == [10_000, 5_000]
+
+
+def test_a_page_of_the_version_that_was_opened_still_counts_after_a_replacement(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    with world.rt.db.write():
+        world.rt.db.execute("UPDATE files SET total_pages = 1, content_version = 2")
+    reader.reads(9, page=3)
+    assert feed(world)[0]["pagesViewed"] == 1
+    assert world.rt.db.rows("SELECT content_version FROM view_sessions") == [(1,)]
