@@ -21,6 +21,9 @@ from docshare.cli.options import COLORS, FORMATS, PROGRESS, Options
 from docshare.cli.text import seconds
 from docshare.cli.typer_compat import App, LazyGroup, Stub, build, hoist
 
+# So many new objects before garbage is looked for: more than the network modules make, which load later and stay.
+_YOUNG_OBJECTS = 50_000
+
 _SHARE, _WATCH, _SERVER, _SETUP = "Share", "Watch", "Server", "Set up and learn"
 
 REGISTRY = (
@@ -172,8 +175,9 @@ def main(argv: Sequence[str], context: Context | None = None) -> int:
 def _run(argv: Sequence[str], context: Context, alone: bool) -> int:
     command = build(app)
     line = hoist(command, argv)
-    if alone:  # everything is loaded: what is here now stays, and garbage is collected from here on
+    if alone:  # the command is loaded: what is here now stays, and garbage is collected from here on
         gc.freeze()
+        gc.set_threshold(_YOUNG_OBJECTS)
         gc.enable()
     context.options = errors.provisional(line.front)
     with command.make_context("docshare", [*line.front, *line.rest]) as parsed:

@@ -1,32 +1,55 @@
-"""Tables for people on a terminal: aligned, as wide as the terminal, ids never cut.
-
-Rich would wrap ids, read markup in file names and cost more than all other imports; this needs none of it.
-"""
+"""Tables for people on a terminal: aligned, as wide as the terminal, ids never cut. Rich draws them, and only them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.text import cell_width, clip, human_duration, human_size, local_time, relative
+from docshare.cli.text import cell_width, human_duration, human_size, local_time, relative
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
     from docshare.cli.output import Column
+    from docshare.cli.terminal import Screen
 
 _GAP = 2
 _NARROWEST = 8  # cells that a flexible column keeps
+_HEIGHT = 25  # lines; nothing here depends on it, but Rich asks the terminal for both sizes unless it has both
+_STYLES = {"ok": "green", "warn": "yellow", "error": "bold red", "dim": "dim", "id": "cyan", "bold": "bold"}
+
+Cells = dict["Column", list[str]]
 
 
 def lines(columns: "Sequence[Column]", rows: Sequence[Mapping[str, Any]], context: "Context") -> Iterator[str]:
     """A header and one line per row; a column that is empty in every row is left out."""
-    screen = context.out_screen
-    table = {column: [shown(column, row, context) for row in rows] for column in columns}
-    table = {column: cells for column, cells in table.items() if any(cells) or not rows}
-    fitted = _fitted(table, screen.width)
-    mark = screen.glyph("…")
-    yield _line([(column.title, width, "dim") for column, width in fitted.items()], context, mark)
-    for index in range(len(rows)):
-        yield _line([(table[column][index], width, column.role) for column, width in fitted.items()], context, mark)
+    cells = {column: [shown(column, row, context) for row in rows] for column in columns}
+    cells = {column: texts for column, texts in cells.items() if any(texts) or not rows}
+    return (line.rstrip() for line in _drawn(cells, context.out_screen).splitlines())
+
+
+def _drawn(cells: Cells, screen: "Screen") -> str:
+    from io import StringIO
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    kept, width = _fitted(cells, screen.width)
+    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="dim")
+    for column in kept:
+        # Rich takes room from columns that may wrap; their texts say themselves that they are cut instead.
+        table.add_column(Text(column.title, no_wrap=True), no_wrap=not column.flexible, min_width=_least(column, kept))
+    styles = [_STYLES.get(column.role, "") for column in kept]
+    for row in zip(*kept.values(), strict=True):
+        texts = zip(row, styles, strict=True)
+        table.add_row(*(Text(text, style, no_wrap=True, overflow="ellipsis") for text, style in texts))
+    paper = StringIO()
+    # Every fact is given, so that Rich looks for none in the environment.
+    Console(
+        file=paper, width=width, height=_HEIGHT, color_system="standard" if screen.color else None,
+        force_terminal=screen.color, no_color=not screen.color, legacy_windows=False,
+        markup=False, emoji=False, highlight=False,
+    ).print(table)  # fmt: skip
+    return paper.getvalue() if screen.unicode else paper.getvalue().replace("…", "~")
 
 
 def pairs(columns: "Sequence[Column]", row: Mapping[str, Any], context: "Context") -> Iterator[str]:
@@ -69,29 +92,22 @@ def _time(kind: str, value: str, context: "Context") -> str:
     return away if kind == "when" else f"{local_time(moment)} ({away})"
 
 
-def _fitted(table: "Mapping[Column, Sequence[str]]", room: int) -> "dict[Column, int]":
-    """The columns that fit, with their widths: the least important go first, then flexible ones are clipped."""
-    widths = {
-        column: max([cell_width(column.title), *map(cell_width, cells)], default=0) for column, cells in table.items()
-    }
-    while len(widths) > 1 and _least(widths) > room and any(column.rank for column in widths):
-        del widths[max(widths, key=lambda column: column.rank)]
-    over = sum(widths.values()) + _GAP * (len(widths) - 1) - room
-    for column in sorted((column for column in widths if column.flexible), key=lambda one: -widths[one]):
-        cut = min(max(over, 0), max(widths[column] - _NARROWEST, 0))
-        widths[column] -= cut
-        over -= cut
-    return widths
+def _fitted(cells: Cells, room: int) -> tuple[Cells, int]:
+    """The columns that fit, and the width to draw them in: the least important go first. The width is more than
+    ``room`` where what stays cannot be cut any further."""
+    kept = dict(cells)
+    while len(kept) > 1 and _together(kept, 2 * _NARROWEST) > room and any(column.rank for column in kept):
+        del kept[max(kept, key=lambda column: column.rank)]
+    return kept, max(room, _together(kept, _NARROWEST))
 
 
-def _least(widths: "Mapping[Column, int]") -> int:
-    cells = [min(width, _NARROWEST * 2) if column.flexible else width for column, width in widths.items()]
-    return sum(cells) + _GAP * (len(cells) - 1)
+def _together(cells: Cells, flexible: int) -> int:
+    return sum(_least(column, cells, flexible) for column in cells) + _GAP * (len(cells) - 1)
 
 
-def _line(cells: Sequence[tuple[str, int, str]], context: "Context", mark: str) -> str:
-    parts = []
-    for text, width, role in cells:
-        text = clip(text, width, mark)
-        parts.append(context.out_screen.paint(role, text) + " " * (width - cell_width(text)))
-    return (" " * _GAP).join(parts).rstrip()
+def _least(column: "Column", cells: Cells, flexible: int = _NARROWEST) -> int:
+    """The cells that a column needs at least, if a flexible one is cut down to ``flexible``."""
+    from rich.cells import cell_len
+
+    width = max(map(cell_len, (column.title, *cells[column])))
+    return min(width, flexible) if column.flexible else width

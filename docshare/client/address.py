@@ -1,7 +1,7 @@
 """Base addresses and origins (design note: the token is bound to its origin)."""
 
-from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from docshare.client.errors import BadAddress
@@ -9,8 +9,7 @@ from docshare.client.errors import BadAddress
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(NamedTuple):
     """``base``: the address without a slash at its end; ``origin``: scheme, host and any unusual port."""
 
     base: str

@@ -12,11 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from docshare.client.errors import LocalFileError
-from docshare.contract.media import DOCUMENTS
 
 BLOCK = 256 * 1024  # bytes
-
-_MEDIA_TYPES = {document.extension: document.type for document in DOCUMENTS.values()}
 
 
 class Source(Protocol):
@@ -129,6 +126,12 @@ def _quoted(text: str) -> str:
 def _file_head(boundary: str, filename: str) -> bytes:
     # A name that is not UTF-8 on disk arrives with lone surrogates, which no server accepts.
     shown = os.fsencode(filename).decode("utf-8", "replace")
-    media_type = _MEDIA_TYPES.get(os.path.splitext(shown)[1].lower(), "application/octet-stream")
     disposition = f'form-data; name="file"; filename="{_quoted(shown)}"'
-    return f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: {media_type}\r\n\r\n".encode()
+    return f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: {_media_type(shown)}\r\n\r\n".encode()
+
+
+def _media_type(filename: str) -> str:
+    from docshare.contract.media import DOCUMENTS
+
+    extension = os.path.splitext(filename)[1].lower()
+    return next((each.type for each in DOCUMENTS.values() if each.extension == extension), "application/octet-stream")

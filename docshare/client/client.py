@@ -2,22 +2,21 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from docshare import __version__
-from docshare.client.account import Account
 from docshare.client.address import parse_address
 from docshare.client.clock import SYSTEM_CLOCK, Clock
-from docshare.client.events import Events
-from docshare.client.files import Files
 from docshare.client.options import Exchange, Options
 from docshare.client.pacing import Meter
 from docshare.client.retries import Call
 
 if TYPE_CHECKING:
+    from docshare.client.account import Account
+    from docshare.client.events import Events
+    from docshare.client.files import Files
     from docshare.client.transport import Transport
 
 USER_AGENT = f"docshare/{__version__} (python; {sys.platform})"
@@ -64,18 +63,24 @@ class Client:
         self._uploaded: set[str] = set()
 
     @cached_property
-    def files(self) -> Files:
+    def files(self) -> "Files":
         """Files: list, show, upload, download, delete, QR code."""
+        from docshare.client.files import Files  # here and below: a command needs one noun, and waits for no other
+
         return Files(self._transport, self._uploaded)
 
     @cached_property
-    def events(self) -> Events:
+    def events(self) -> "Events":
         """The polling feed."""
+        from docshare.client.events import Events
+
         return Events(self._transport)
 
     @cached_property
-    def account(self) -> Account:
+    def account(self) -> "Account":
         """The account behind the credential."""
+        from docshare.client.account import Account
+
         return Account(self._transport)
 
     @property
@@ -104,7 +109,7 @@ class Client:
         twin._address, twin._token, twin._meter, twin._uploaded = (
             self._address, self._token, self._meter, self._uploaded,
         )  # fmt: skip
-        twin._options = self._options if retries is None else replace(self._options, retries=retries)
+        twin._options = self._options if retries is None else self._options._replace(retries=retries)
         return twin
 
     def pace(self) -> None:

@@ -3,11 +3,10 @@
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Clock:
+class Clock(NamedTuple):
     """``wall``: seconds since 1970; ``monotonic``: seconds since some start, never going back; ``sleep``: waits that
     many seconds; ``chance``: a number from 0 up to 1, for jitter."""
 

@@ -3,17 +3,15 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from email.message import Message
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
-from docshare.client.body import MultipartFile, Source
 from docshare.client.options import UPLOAD_TIMEOUT
-from docshare.client.recovery import UploadProbe
 from docshare.client.retries import Call
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
+    from docshare.client.body import Source
     from docshare.client.transport import Transport
 
 _FILE_ID = re.compile(r"[0-9A-Za-z_-]+")
@@ -69,7 +67,7 @@ class Files:
 
     def upload(
         self,
-        source: Source,
+        source: "Source",
         name: str,
         *,
         progress: Callable[[int], None] | None = None,
@@ -88,6 +86,9 @@ class Files:
         sent once more, and anything else raises ``UnknownOutcome``. Problems: bad_request, forbidden (file limit),
         payload_too_large, unprocessable, unavailable. Raises ``LocalFileError`` if the file changes while it is sent.
         """
+        from docshare.client.body import MultipartFile
+        from docshare.client.recovery import UploadProbe
+
         body = MultipartFile(source, name, progress=progress, digest=digest)
         call = Call("POST", "/files", body=body, repeatable=False, read_timeout=UPLOAD_TIMEOUT)
         probe = UploadProbe(self._transport, body, name, known=self._uploaded)
@@ -110,6 +111,8 @@ def _disposition_name(value: str) -> str | None:
     extended = _EXTENDED_NAME.search(value)
     if extended:  # where both stand, this one is the name and the other a fallback (RFC 6266)
         return unquote(extended.group(1)) or None
+    from email.message import Message
+
     message = Message()
     message["Content-Disposition"] = value
     return message.get_filename() or None

@@ -1,7 +1,7 @@
 """How a client behaves, as one value that forks can share or vary."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from docshare.client.clock import Clock
 
@@ -9,8 +9,7 @@ CONNECT_TIMEOUT = 10.0  # seconds
 UPLOAD_TIMEOUT = 600.0  # seconds; the server may be converting a Word or PowerPoint file
 
 
-@dataclass(frozen=True)
-class Exchange:
+class Exchange(NamedTuple):
     """One answered request, for logs: ``seconds`` from the first byte out to the headers of the answer."""
 
     method: str
@@ -21,8 +20,7 @@ class Exchange:
     headers: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """The keyword arguments of ``Client``."""
 
     user_agent: str

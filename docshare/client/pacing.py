@@ -2,15 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from threading import Lock
+from typing import NamedTuple
 
-from docshare.contract.limits import REQUESTS
-
-SPEC_LIMIT = REQUESTS.limit  # where the server names no other
-SPEC_WINDOW = REQUESTS.window_ms / 1000  # seconds
 RESERVE = 0.2  # this share of the limit is left to other processes that use the same token
 
 _NAMED = re.compile(r'("(?:[^"\\]|\\.)*")((?:\s*;\s*[a-z*][a-z0-9_.*-]*(?:=[^;,]*)?)*)')
@@ -19,14 +15,13 @@ _LAX_POLICY = re.compile(r"(\d{1,9})\s*;\s*w=(\d{1,9})")
 _EPOCH_FLOOR = 100_000_000  # a larger X-RateLimit-Reset is a moment, not a duration
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(NamedTuple):
     """``remaining`` requests for the next ``reset`` seconds, of ``limit`` per ``window`` seconds."""
 
     remaining: int
     reset: float
-    limit: int = SPEC_LIMIT
-    window: float = SPEC_WINDOW
+    limit: int
+    window: float
 
     def spacing(self) -> float:
         """Seconds to leave before the next request: 0 above the reserve, else what spreads the rest evenly."""
@@ -76,11 +71,11 @@ def _named_budgets(low: Mapping[str, str]) -> list[Budget]:
         for header in ("ratelimit-policy", "ratelimit")
     )
     return [
-        Budget(
-            remaining=int(state["r"]),
+        _budget(
+            remaining=state["r"],
             reset=float(state.get("t", 0)),
-            limit=max(int(policies.get(name, {}).get("q", SPEC_LIMIT)), 1),
-            window=float(policies.get(name, {}).get("w", SPEC_WINDOW)),
+            limit=policies.get(name, {}).get("q"),
+            window=policies.get(name, {}).get("w"),
         )
         for name, state in states.items()
         if "r" in state
@@ -92,9 +87,8 @@ def _flat_budget(low: Mapping[str, str]) -> list[Budget]:
     if "remaining" not in pairs:
         return []
     policy = _LAX_POLICY.search(low.get("ratelimit-policy", ""))
-    window = float(policy.group(2)) if policy else SPEC_WINDOW
-    limit = int(pairs.get("limit", SPEC_LIMIT))
-    return [Budget(int(pairs["remaining"]), float(pairs.get("reset", 0)), max(limit, 1), window)]
+    window = policy.group(2) if policy else None
+    return [_budget(pairs["remaining"], float(pairs.get("reset", 0)), pairs.get("limit"), window)]
 
 
 def _triple(low: Mapping[str, str], prefix: str, wall: float) -> list[Budget]:
@@ -104,7 +98,15 @@ def _triple(low: Mapping[str, str], prefix: str, wall: float) -> list[Budget]:
     seconds = float(reset) if reset.isdigit() else 0.0
     if seconds > _EPOCH_FLOOR:
         seconds = max(seconds - wall, 0.0)
-    return [Budget(int(remaining), seconds, max(int(limit), 1) if limit.isdigit() else SPEC_LIMIT)]
+    return [_budget(remaining, seconds, limit if limit.isdigit() else None, None)]
+
+
+def _budget(remaining: str, reset: float, limit: str | None, window: str | None) -> Budget:
+    if limit is None or window is None:  # what the server leaves open is as the specification says
+        from docshare.contract.limits import REQUESTS
+
+        limit, window = limit or str(REQUESTS.limit), window or str(REQUESTS.window_ms / 1000)
+    return Budget(int(remaining), reset, max(int(limit), 1), float(window))
 
 
 class Meter:

@@ -5,27 +5,25 @@ import unicodedata
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from docshare.client.body import MultipartFile
 from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, TransportError, UnknownOutcome
 from docshare.client.retries import Call
-from docshare.contract.media import DOCUMENTS
 from docshare.contract.problems import Problem
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
+    from docshare.client.body import MultipartFile
     from docshare.client.transport import Transport
 
 Row = dict[str, Any]
 
 _LOOKS = (0.0, 2.0, 5.0)  # seconds before each look; a server may still be storing what it received
 _SLACK = 2.0  # seconds; the Date header has no fractions
-_CONVERTED = tuple(document.extension for document in DOCUMENTS.values() if document.converted)
 
 
 class UploadProbe:
     """Sends one upload and, if its answer is lost, finds out. ``known``: UUIDs that other uploads produced."""
 
-    def __init__(self, transport: "Transport", body: MultipartFile, name: str, *, known: set[str]) -> None:
+    def __init__(self, transport: "Transport", body: "MultipartFile", name: str, *, known: set[str]) -> None:
         self._transport = transport
         self._body = body
         self._name = name
@@ -89,7 +87,7 @@ class UploadProbe:
         if row.get("sha256") == self._body.hash_source():
             return True
         name = str(row.get("originalName"))
-        if self._name.lower().endswith(_CONVERTED):
+        if self._name.lower().endswith(_converted()):
             return _stem(name) == _stem(self._name)  # the size is that of the PDF made of it
         return "sha256" not in row and row.get("size") == self._body.size and _normal(name) == _normal(self._name)
 
@@ -111,6 +109,12 @@ class UploadProbe:
 def _is_broken(error: TransportError | Refused) -> bool:
     # Silence is different: the server may still be at work on it, and a second upload would make a second file.
     return isinstance(error, ConnectionLost) or (isinstance(error, Refused) and error.status == 502)
+
+
+def _converted() -> tuple[str, ...]:
+    from docshare.contract.media import DOCUMENTS
+
+    return tuple(document.extension for document in DOCUMENTS.values() if document.converted)
 
 
 def _normal(name: str) -> str:

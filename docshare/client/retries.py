@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from docshare.client.body import MultipartFile
 from docshare.client.errors import ConnectionLost, NotConnected, Refused, TimedOut, TransportError
 from docshare.client.options import Options
+
+if TYPE_CHECKING:
+    from docshare.client.body import MultipartFile
 
 _LONGEST_BACKOFF = 8.0  # seconds
 _SHORTEST_LIMIT_WAIT = 0.5  # seconds; a Retry-After of 0 must not turn into a busy loop
@@ -18,7 +21,7 @@ class Call:
     method: str
     path: str
     params: Mapping[str, str | int] = field(default_factory=dict)
-    body: MultipartFile | None = None
+    body: "MultipartFile | None" = None
     repeatable: bool = True
     read_timeout: float | None = None  # seconds; None: the client's
     encoding: str | None = None  # Accept-Encoding, where the default is not wanted
