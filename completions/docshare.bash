@@ -183,7 +183,7 @@ _docshare() {
         'rm') commands='' options='--purge --confirm --count --dry-run -n --help -h' ;;
         'download') commands='' options='--output -o --force --help -h' ;;
         'qr') commands='' options='--output -o --invert --help -h' ;;
-        'open') commands='' options='--readership --help -h' ;;
+        'open') commands='' options='--help -h' ;;
         'events') commands='tail list cursor' options='--help -h' ;;
         'events tail') commands='' options='--type --file --require-all --backlog -n --from --cursor --cursor-file --no-cursor --reset --once --count --until-match --until --timeout --idle --interval --overlap --exec --exec-retries --heartbeat --give-up-after --help -h' ;;
         'events list') commands='' options='--type --file --since --limit -n --all --oldest-first --require-all --help -h' ;;

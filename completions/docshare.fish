@@ -200,7 +200,6 @@ complete -c docshare -n '__docshare_at \'qr\'' -l output -s o -r -F -d 'Save a P
 complete -c docshare -n '__docshare_at \'qr\'' -l invert -d 'Draw for a terminal with a light background.'
 complete -c docshare -n '__docshare_at \'qr\'' -l help -s h -d 'Show help and end.'
 complete -c docshare -n '__docshare_at \'qr\'' -a '(command docshare __complete files 2>/dev/null)'
-complete -c docshare -n '__docshare_at \'open\'' -l readership -d 'Open the report on the readers instead.'
 complete -c docshare -n '__docshare_at \'open\'' -l help -s h -d 'Show help and end.'
 complete -c docshare -n '__docshare_at \'open\'' -a '(command docshare __complete files 2>/dev/null)'
 complete -c docshare -n '__docshare_at \'events\'' -a tail -d 'Follow views, downloads and gate answers as they happen.'

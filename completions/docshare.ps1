@@ -62,7 +62,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'rm' = @('--purge', '--confirm', '--count', '--dry-run', '-n', '--help', '-h')
         'download' = @('--output', '-o', '--force', '--help', '-h')
         'qr' = @('--output', '-o', '--invert', '--help', '-h')
-        'open' = @('--readership', '--help', '-h')
+        'open' = @('--help', '-h')
         'events' = @('--help', '-h')
         'events tail' = @('--type', '--file', '--require-all', '--backlog', '-n', '--from', '--cursor', '--cursor-file', '--no-cursor', '--reset', '--once', '--count', '--until-match', '--until', '--timeout', '--idle', '--interval', '--overlap', '--exec', '--exec-retries', '--heartbeat', '--give-up-after', '--help', '-h')
         'events list' = @('--type', '--file', '--since', '--limit', '-n', '--all', '--oldest-first', '--require-all', '--help', '-h')

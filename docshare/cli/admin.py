@@ -137,7 +137,7 @@ def _ask(context: typer.Context, data: Path | None, command: str, **args: str | 
     return ask(directory, command, {name: value for name, value in args.items() if value is not None})
 
 
-@account.command("create")
+@account.command("create", spec=_NEW_ACCOUNT)
 def account_create(
     context: typer.Context,
     email: Email,
@@ -154,7 +154,7 @@ def account_create(
     current().emit(_ask(context, data, "account create", email=email, name=name, tier=tier), _NEW_ACCOUNT)
 
 
-@account.command("list")
+@account.command("list", spec=_ACCOUNT)
 def account_list(context: typer.Context, data: Data = None) -> None:
     """List the accounts of the instance.
 
@@ -165,7 +165,7 @@ def account_list(context: typer.Context, data: Data = None) -> None:
     current().emit(_ask(context, data, "account list"), _ACCOUNT)
 
 
-@account.command("set-tier")
+@account.command("set-tier", spec=_ACCOUNT)
 def account_set_tier(
     context: typer.Context,
     email: Email,
@@ -181,7 +181,7 @@ def account_set_tier(
     current().emit(_ask(context, data, "account set-tier", email=email, tier=tier), _ACCOUNT)
 
 
-@account.command("delete")
+@account.command("delete", spec=_ACCOUNT)
 def account_delete(
     context: typer.Context,
     email: Email,
@@ -198,7 +198,7 @@ def account_delete(
     current().emit(_ask(context, data, "account delete", email=email), _ACCOUNT)
 
 
-@key.command("create")
+@key.command("create", spec=_NEW_KEY)
 def key_create(
     context: typer.Context,
     email: Email,
@@ -214,7 +214,7 @@ def key_create(
     current().emit(_ask(context, data, "key create", email=email, name=name), _NEW_KEY)
 
 
-@key.command("list")
+@key.command("list", spec=_KEY)
 def key_list(context: typer.Context, email: Email, data: Data = None) -> None:
     """List the API keys of an account, without the keys themselves.
 
@@ -225,7 +225,7 @@ def key_list(context: typer.Context, email: Email, data: Data = None) -> None:
     current().emit(_ask(context, data, "key list", email=email), _KEY)
 
 
-@key.command("revoke")
+@key.command("revoke", spec=_KEY)
 def key_revoke(
     context: typer.Context, uuid: Annotated[str, typer.Argument(metavar="UUID", help="The key.")], data: Data = None
 ) -> None:
@@ -239,7 +239,7 @@ def key_revoke(
     current().emit(_ask(context, data, "key revoke", uuid=uuid), _KEY)
 
 
-@app.command("login-link")
+@app.command("login-link", spec=_LINK)
 def login_link(context: typer.Context, email: Email, data: Data = None) -> None:
     """Make a one-time sign-in link for the owner's pages, valid for 10 minutes.
 
@@ -250,7 +250,7 @@ def login_link(context: typer.Context, email: Email, data: Data = None) -> None:
     current().emit(_ask(context, data, "login-link", email=email), _LINK)
 
 
-@app.command("sweep")
+@app.command("sweep", spec=_SWEEP)
 def sweep(context: typer.Context, data: Data = None) -> None:
     """Do now what a running server does every few seconds: purge the trash, forget old sign-ins.
 
@@ -261,7 +261,7 @@ def sweep(context: typer.Context, data: Data = None) -> None:
     current().emit(_ask(context, data, "sweep"), _SWEEP)
 
 
-@app.command("check")
+@app.command("check", spec=_CHECK)
 def check(context: typer.Context, data: Data = None) -> None:
     """Check the database and that every file's content is in the store. Exit code 13 if anything is damaged.
 

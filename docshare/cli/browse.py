@@ -1,4 +1,4 @@
-"""``docshare open``: a share link, or the report on its readers, in the browser."""
+"""``docshare open``: a share link in the browser."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,6 @@ _OPENED = Spec(plain=("url",), fields=("opened",), id="url", human=_opened)
 @app.command("open", spec=_OPENED)
 def open_link(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
-    readership: Annotated[bool, typer.Option("--readership", help="Open the report on the readers instead.")] = False,
 ) -> None:
     """Open a share link in the browser.
 
@@ -36,14 +35,12 @@ def open_link(
     Examples:
 
       docshare open @last
-      docshare open slug:offer --readership
+      docshare open slug:offer
     """
     ctx = current()
     client = ctx.client()
     found = client.files.show(FileNames(ctx, client).one(file))
     link = checked_link(found)
-    if readership:
-        link = f"{base_of(link)}/readership/{found['uuid']}"
     opened = may_open(ctx) and ctx.open_browser(link)
     ctx.emit({"url": link, "opened": opened}, _OPENED)
 

@@ -76,6 +76,11 @@ def dig(row: Any, key: str) -> Any:
     return row
 
 
+def value_of(row: Mapping[str, Any], key: str) -> Any:
+    """The value of a row under ``key`` itself, as selected keys are stored, else under the dotted key, or None."""
+    return row[key] if key in row else dig(row, key)
+
+
 def cell(value: Any) -> str:
     """A value as scripts get it: absent is empty, words and numbers bare, anything deeper as compact JSON."""
     if value is None:
@@ -191,7 +196,7 @@ class Emitter:
             return self._spec.table
         known = {column.key: column for column in self._spec.table}
         keys = self._fields or tuple(dict.fromkeys(key for row in rows for key in row))
-        return tuple(known.get(key, Column(key, key.upper(), flexible=True)) for key in keys)
+        return tuple(known.get(key, Column(key, clean(key).upper(), flexible=True)) for key in keys)
 
     def _flat(self, data: Any) -> None:
         rows = as_rows(data)
@@ -200,7 +205,8 @@ class Emitter:
         elif isinstance(data, Mapping) and self._format == "plain" and not self._fields and not self._bare:
             first = () if self._reshaped else self._spec.plain
             keys = dict.fromkeys((*first, *data))
-            self._print_lines(f"{key}\t{cell(dig(data, key))}" for key in keys if dig(data, key) is not None)
+            found = {key: value_of(data, key) for key in keys}
+            self._print_lines(f"{clean(key)}\t{cell(value)}" for key, value in found.items() if value is not None)
         else:
             self._delimited(rows)
 
@@ -220,8 +226,7 @@ class Emitter:
             self._line(keys)
         self._begun = True
         for row in rows:
-            # A selected key is stored flat under its dotted name; any other key is dug for.
-            self._line([row[key] if key in row else dig(row, key) for key in keys])
+            self._line([value_of(row, key) for key in keys])
 
     def _line(self, values: Sequence[Any]) -> None:
         if self._format == "csv":

@@ -110,6 +110,8 @@ def serve(
         raise Stop(ExitCode.USAGE, f"--log is text or json, not '{log}'")
     if tier not in ("free", "basic", "pro"):
         raise Stop(ExitCode.USAGE, f"--tier is free, basic or pro, not '{tier}'")
+    if exec_command is not None and not exec_command.strip():
+        raise Stop(ExitCode.USAGE, "--exec names no command", hint="serve --ephemeral --exec pytest -q")
     if ephemeral and data is not None:
         raise Stop(ExitCode.USAGE, "--ephemeral makes its own data directory", hint="leave out --data")
     plan = Plan(
@@ -130,9 +132,12 @@ def serve(
 
 
 def _shares(files: list[Path], demo: bool) -> tuple[Path, ...]:
-    missing = [str(path) for path in files if not path.is_file()]
-    if missing:
-        raise Stop(ExitCode.USAGE, f"no such file: {', '.join(missing)}")
+    from docshare.cli.sources import checked, items_of
+
+    for item in items_of([str(path) for path in files], None):
+        refusal = checked(item).refusal
+        if refusal is not None:
+            raise refusal
     if demo:
         import docshare.server
 

@@ -9,7 +9,7 @@ from docshare.cli.exits import ExitCode, Stop
 
 
 def make_directory(path: Path) -> None:
-    """Create a directory for this user alone (0700), parents too. Stop (1) if that is not possible."""
+    """Create a directory for this user alone (0700), parents too. Stop (2) if that is not possible."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -18,14 +18,14 @@ def make_directory(path: Path) -> None:
 
 def unwritable(path: Path, error: OSError) -> Stop:
     """The refusal for a path that cannot be written."""
-    return Stop(ExitCode.ERROR, f"cannot write {path}: {error.strerror or error}")
+    return Stop(ExitCode.USAGE, f"cannot write {path}: {error.strerror or error}")
 
 
 def replace_file(path: Path, text: str, *, private: bool = False) -> None:
     """Write ``text`` to ``path`` so that readers see the old or the new file, never a part.
 
     A symbolic link keeps pointing where it does, mode and owner of an existing file stay; a new or ``private`` file is
-    0600 from its first byte. Stop (1) if it cannot be written.
+    0600 from its first byte. Stop (2) if it cannot be written.
     """
     target = Path(os.path.realpath(path))
     make_directory(target.parent)

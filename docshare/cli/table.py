@@ -16,8 +16,6 @@ _NARROWEST = 8  # cells that a flexible column keeps
 _HEIGHT = 25  # lines; nothing here depends on it, but Rich asks the terminal for both sizes unless it has both
 _STYLES = {"ok": "green", "warn": "yellow", "error": "bold red", "dim": "dim", "id": "cyan", "bold": "bold"}
 
-Cells = dict["Column", list[str]]
-
 
 def lines(columns: "Sequence[Column]", rows: Sequence[Mapping[str, Any]], context: "Context") -> Iterator[str]:
     """A header and one line per row; a column that is empty in every row is left out."""
@@ -26,20 +24,23 @@ def lines(columns: "Sequence[Column]", rows: Sequence[Mapping[str, Any]], contex
     return (line.rstrip() for line in _drawn(cells, context.out_screen).splitlines())
 
 
-def _drawn(cells: Cells, screen: "Screen") -> str:
+def _drawn(cells: "dict[Column, list[str]]", screen: "Screen") -> str:
     from io import StringIO
 
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    kept, width = _fitted(cells, screen.width)
+    widths = {column: max(map(cell_len, (column.title, *texts))) for column, texts in cells.items()}
+    kept, width = _fitted(widths, screen.width)
     table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="dim")
-    for column in kept:
-        # Rich takes room from columns that may wrap; their texts say themselves that they are cut instead.
-        table.add_column(Text(column.title, no_wrap=True), no_wrap=not column.flexible, min_width=_least(column, kept))
+    for column, least in kept.items():
+        # Rich takes room only from columns that may wrap; the texts in them say that they are cut instead.
+        title = Text(column.title, no_wrap=True, overflow="ellipsis")
+        table.add_column(title, no_wrap=not column.flexible, min_width=least)
     styles = [_STYLES.get(column.role, "") for column in kept]
-    for row in zip(*kept.values(), strict=True):
+    for row in zip(*(cells[column] for column in kept), strict=True):
         texts = zip(row, styles, strict=True)
         table.add_row(*(Text(text, style, no_wrap=True, overflow="ellipsis") for text, style in texts))
     paper = StringIO()
@@ -65,11 +66,11 @@ def pairs(columns: "Sequence[Column]", row: Mapping[str, Any], context: "Context
 
 def shown(column: "Column", row: Mapping[str, Any], context: "Context") -> str:
     """The text of one cell."""
-    from docshare.cli.output import cell, dig
+    from docshare.cli.output import cell, value_of
 
     if column.show is not None:
         return cell(column.show(row))
-    value = row[column.key] if column.key in row else dig(row, column.key)
+    value = value_of(row, column.key)
     if column.kind == "flag":
         return {True: "yes", False: "no"}.get(value, "")
     if isinstance(value, bool) or value is None:
@@ -92,22 +93,19 @@ def _time(kind: str, value: str, context: "Context") -> str:
     return away if kind == "when" else f"{local_time(moment)} ({away})"
 
 
-def _fitted(cells: Cells, room: int) -> tuple[Cells, int]:
-    """The columns that fit, and the width to draw them in: the least important go first. The width is more than
-    ``room`` where what stays cannot be cut any further."""
-    kept = dict(cells)
-    while len(kept) > 1 and _together(kept, 2 * _NARROWEST) > room and any(column.rank for column in kept):
+def _fitted(widths: "dict[Column, int]", room: int) -> "tuple[dict[Column, int], int]":
+    """The columns that fit, the least important gone first, each with the least width it may get; and the width to
+    draw them in, which is more than ``room`` where nothing is left to cut."""
+    kept = dict(widths)
+    while len(kept) > 1 and _together(_least(kept, 2 * _NARROWEST)) > room and any(column.rank for column in kept):
         del kept[max(kept, key=lambda column: column.rank)]
-    return kept, max(room, _together(kept, _NARROWEST))
+    least = _least(kept, _NARROWEST)
+    return least, max(room, _together(least))
 
 
-def _together(cells: Cells, flexible: int) -> int:
-    return sum(_least(column, cells, flexible) for column in cells) + _GAP * (len(cells) - 1)
+def _least(widths: "dict[Column, int]", flexible: int) -> "dict[Column, int]":
+    return {column: min(width, flexible) if column.flexible else width for column, width in widths.items()}
 
 
-def _least(column: "Column", cells: Cells, flexible: int = _NARROWEST) -> int:
-    """The cells that a column needs at least, if a flexible one is cut down to ``flexible``."""
-    from rich.cells import cell_len
-
-    width = max(map(cell_len, (column.title, *cells[column])))
-    return min(width, flexible) if column.flexible else width
+def _together(widths: "dict[Column, int]") -> int:
+    return sum(widths.values()) + _GAP * (len(widths) - 1)

@@ -18,7 +18,7 @@ class ProblemRow:
 
 PROBLEMS: dict[str, ProblemRow] = {
     "bad_request": ProblemRow(400, "Bad request", "Correct the request as the detail says and send it again."),
-    "unauthorized": ProblemRow(401, "Unauthorized", "Send a valid API key or access token as 'Authorization: Bearer'."),
+    "unauthorized": ProblemRow(401, "Unauthorized", "Use a valid API key or access token as the bearer credential."),
     "plan_required": ProblemRow(403, "Plan required", "Upgrade the account, or leave out what the plan lacks."),
     "insufficient_scope": ProblemRow(403, "Insufficient scope", "Use a credential that was granted the named scope."),
     "forbidden": ProblemRow(403, "Forbidden", "Use the account that owns this, or free a file slot."),

@@ -7,15 +7,17 @@ from concurrent.futures import Executor
 
 from docshare.server.multipart import FormParser, ReceivedForm
 
-BACKLOG = 1024 * 1024
-"""Bytes of one form that may wait for the disk; with more waiting, its connection is not read."""
+MOST_WAITING = 2 * 1024 * 1024
+LEAST_WAITING = 512 * 1024
+"""Bytes of one form that wait for the disk: from the most on its connection is not read, until only the least is left.
+In between the loop sleeps, instead of being woken for each block."""
 
 
 class FormWriter:
     """Feeds ``parser`` in the thread of ``writer``, one block after the other.
 
-    ``wake(None)`` is called, from any thread, when the backlog has become small enough to read on, ``wake(error)``
-    when the form has failed: what comes afterwards is thrown away.
+    ``held_up``: so much waits that the sender should. ``wake(None)`` is called, in the writer's thread, when that is
+    over, ``wake(error)`` when the form has failed: what comes afterwards is thrown away.
     """
 
     def __init__(self, parser: FormParser, writer: Executor, wake: Callable[[Exception | None], None]) -> None:
@@ -26,13 +28,9 @@ class FormWriter:
         self._waiting = 0
         self._running = False
         self._discarded = False
+        self.held_up = False
         self._changed = threading.Condition()
         self.error: Exception | None = None
-
-    @property
-    def full(self) -> bool:
-        """Whether the sender should be held up."""
-        return self._waiting >= BACKLOG
 
     def feed(self, block: bytes) -> None:
         """Queue ``block``; returns at once."""
@@ -41,6 +39,7 @@ class FormWriter:
                 return
             self._blocks.append(block)
             self._waiting += len(block)
+            self.held_up = self.held_up or self._waiting >= MOST_WAITING
             if not self._running:
                 self._running = True
                 self._writer.submit(self._drain)
@@ -86,10 +85,11 @@ class FormWriter:
         except Exception as error:  # noqa: BLE001 - raised again by finish, or handed to wake
             self.error = error
         with self._changed:
-            was_full = self.full
             self._waiting -= len(block)
             if self.error is not None:
                 self._blocks.clear()
                 self._waiting = 0
-        if self.error is not None or (was_full and not self.full):
+            read_on = self.held_up and self._waiting <= LEAST_WAITING
+            self.held_up = self.held_up and not read_on
+        if self.error is not None or read_on:
             self._wake(self.error)

@@ -98,7 +98,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
     @property
     def held_up(self) -> bool:
         """Whether more of the body waits for the disk than should be in memory."""
-        return self._writer is not None and self._writer.full
+        return self._writer is not None and self._writer.held_up
 
     def received(self, data: bytes) -> int:
         """Use what belongs to this request; returns how many bytes of ``data`` that were."""

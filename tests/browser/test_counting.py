@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 import requests
-from playwright.sync_api import Browser, Error, Page, Request
+from playwright.sync_api import Browser, Error
 
 from docshare.server.pdf.engine import Engine
 from docshare.server.services import sign_in, viewing
 from tests.support.browsing import CHROMIUM, DESKTOP, PHONE, at_page, visitor
 from tests.support.cast import World, make_runtime, make_world
 from tests.support.pdfs import A4, simple_pdf
+from tests.support.sitting import HIDE, Sitting
 from tests.support.timed import RunningClock, listening
 from tests.support.waiting import eventually
 
 SECOND = 1_000  # the tolerance of every time, in ms
-HIDE = "Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })"
 
 
 @dataclass
@@ -84,63 +84,11 @@ def document(room: tuple[World, str]) -> Document:
     return Document(world, short_id, f"{url}/{short_id}")
 
 
-class Sitting:
-    """One reader whose time, on both sides of the wire, passes only as told."""
-
-    def __init__(self, document: Document, page: Page) -> None:
-        self.document = document
-        self.page = page
-        self._flying = 0
-        page.on("request", lambda request: self._flies(request, 1))
-        page.on("requestfinished", lambda request: self._flies(request, -1))
-        page.on("requestfailed", lambda request: self._flies(request, -1))
-        page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)
-
-    def passes(self, seconds: int) -> None:
-        """Let time pass in short steps; what is sent in one is answered before the next."""
-        for _ in range(seconds // 5):
-            self.document.world.clock.advance(seconds=5)
-            self.page.clock.run_for(5_000)
-            self.settles()
-
-    def settles(self) -> None:
-        """Wait until nothing is on its way to the server."""
-        self.page.wait_for_timeout(20)
-        while self._flying:
-            self.page.wait_for_timeout(10)
-
-    def hides(self) -> None:
-        # A browser without a window has no other way to be covered.
-        self.page.evaluate(HIDE)
-        self._tells()
-        eventually(self.document.is_left)
-
-    def shows(self) -> None:
-        self.page.evaluate("delete document.visibilityState")
-        self._tells()
-
-    def presses_a_key(self) -> None:
-        self.page.keyboard.press("Shift")
-        self.settles()
-
-    def leaves(self) -> None:
-        self.page.goto("about:blank")
-        eventually(self.document.is_left)
-
-    def _tells(self) -> None:
-        self.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-        self.settles()
-
-    def _flies(self, request: Request, change: int) -> None:
-        # Of what is left to the browser (navigator.sendBeacon) nobody hears the end.
-        self._flying += change if request.url.endswith("/beacon") and request.resource_type == "fetch" else 0
-
-
 @contextmanager
 def sitting(browser: Browser, document: Document, **options: Any) -> Iterator[Sitting]:
     with visitor(browser, **options) as person:
         person.page.clock.install()
-        yield Sitting(document, person.open(document.url))
+        yield Sitting(person.open(document.url), document.world.clock)
 
 
 def test_pages_read_for_known_times_make_one_view_with_those_times(people: Browser, document: Document) -> None:
@@ -215,6 +163,7 @@ def test_chromium_under_its_own_headless_name_counts_nothing(browser: Browser, d
         reader.presses_a_key()
         reader.passes(20)
         reader.leaves()
+        eventually(document.is_left)
     assert document.sessions() == [("tool",)]
     assert document.views == 0
     assert document.after_everybody_left() == []
@@ -240,6 +189,7 @@ def test_a_page_loaded_ahead_of_its_reader_needs_an_input(people: Browser, docum
     with sitting(people, document, extra_http_headers={"Sec-Purpose": "prefetch"}) as reader:
         reader.passes(30)
         reader.leaves()
+        eventually(document.is_left)
     assert document.sessions() == [("prefetch",)]
     assert document.views == 0
 
@@ -284,15 +234,16 @@ def test_time_stops_a_minute_after_the_last_input(people: Browser, document: Doc
         reader.presses_a_key()
         reader.passes(240)
         reader.leaves()
+        eventually(document.is_left)
     (row,) = document.after_everybody_left()
-    assert abs(row["timeMs"] - 80_000) < SECOND
+    assert abs(row["timeMs"] - reader.before - 80_000) < SECOND
 
 
 def test_a_tab_in_the_background_is_read_by_nobody(people: Browser, document: Document) -> None:
     with visitor(people) as person:
         person.page.clock.install()
         person.page.add_init_script(HIDE)
-        reader = Sitting(document, person.open(document.url))
+        reader = Sitting(person.open(document.url), document.world.clock)
         reader.passes(60)
         reader.page.goto("about:blank")
     assert document.sessions() == []
@@ -307,13 +258,16 @@ def test_hiding_the_page_pauses_a_session_and_ends_it_after_a_minute(
         reader.presses_a_key()
         reader.passes(10)
         reader.hides()
+        eventually(document.is_left)
         reader.passes(away)
         reader.shows()
         reader.passes(10)
         reader.leaves()
+        eventually(document.is_left)
     rows = document.after_everybody_left()
     assert document.views == views
     assert len(rows) == len(times)
+    times[0] += reader.before
     for row, expected in zip(rows, times, strict=True):
         assert abs(row["timeMs"] - expected) < SECOND
 
@@ -327,6 +281,7 @@ def test_who_returns_to_the_keyboard_after_five_minutes_begins_a_new_session(
         reader.presses_a_key()
         reader.passes(15)
         reader.leaves()
+        eventually(document.is_left)
     rows = document.after_everybody_left()
     assert document.views == 2
     assert [round(row["timeMs"] / SECOND) for row in rows] == [60, 15]
@@ -351,6 +306,7 @@ def test_a_reader_whose_session_the_server_ended_begins_the_next_by_themselves(
         reader.presses_a_key()
         reader.passes(30)
         reader.leaves()
+        eventually(document.is_left)
     assert document.views == 2
     assert len(document.after_everybody_left()) == 2
 
@@ -359,15 +315,14 @@ def test_what_was_read_without_a_network_is_told_later(people: Browser, document
     with sitting(people, document) as reader:
         reader.presses_a_key()
         reader.passes(10)
-        reader.page.context.set_offline(True)
-        reader.passes(30)
-        reader.page.context.set_offline(False)
+        reader.loses_the_network(30)
         reader.presses_a_key()
         reader.passes(15)
         eventually(lambda: document.sessions("time_ms > 45000") == [(1,)])
         reader.leaves()
+        eventually(document.is_left)
     (row,) = document.after_everybody_left()
-    assert abs(row["timeMs"] - 55_000) < SECOND
+    assert abs(row["timeMs"] - reader.before - 55_000) < SECOND
 
 
 def test_a_page_that_nobody_sits_at_when_its_session_is_over_begins_no_other(
@@ -376,10 +331,8 @@ def test_a_page_that_nobody_sits_at_when_its_session_is_over_begins_no_other(
     with sitting(people, document) as reader:
         reader.presses_a_key()
         reader.passes(10)
-        reader.page.context.set_offline(True)
-        reader.passes(90)
+        reader.loses_the_network(90)
         document.world.clock.advance(hours=1)
-        reader.page.context.set_offline(False)
         reader.passes(20)
         reader.page.goto("about:blank")
     assert document.views == 1

@@ -88,8 +88,7 @@ def test_the_browser_gets_the_link_and_stdout_too(shared: FakeApi, shell: Shell)
     shell.tty = True
     shell.env["BROWSER"] = "firefox"
     assert shell("open", ID).out == f"{LINK}\n"
-    assert shell("open", ID, "--readership").out == f"https://docs.example/readership/{UUID.format(1)}\n"
-    assert shell.opened == [LINK, f"https://docs.example/readership/{UUID.format(1)}"]
+    assert shell.opened == [LINK]
 
 
 @pytest.mark.parametrize("env", [{"CI": "1"}, {"SSH_CONNECTION": "x"}, {"BROWSER": ""}])

@@ -140,7 +140,7 @@ def test_nothing_half_written_is_left_when_the_disk_is_full(shell: Shell, monkey
 
     monkeypatch.setattr("os.fsync", full)
     done = shell("profile", "use", "home")
-    assert done.code == 1
+    assert done.code == 2
     assert "No space left on device" in done.err
     assert config_file(shell).read_text() == COMMENTED
     assert sorted(path.name for path in config_file(shell).parent.iterdir()) == [".lock", "config.toml"]

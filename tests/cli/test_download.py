@@ -118,7 +118,7 @@ def test_a_refusal_leaves_nothing(api: FakeApi, shell: Shell, here: Path) -> Non
 def test_a_place_that_cannot_be_written_is_named(api: FakeApi, shell: Shell, here: Path) -> None:
     offered(api)
     done = shell("download", ID, "-o", "no/such/place.pdf")
-    assert done.code == 1
+    assert done.code == 2
     assert "no/such/place.pdf" in done.err
 
 

@@ -129,6 +129,29 @@ def test_a_table_fits_the_terminal_and_never_cuts_an_id(api: FakeApi, shell: She
         assert "a very" in lines[1]
 
 
+def test_only_a_flexible_column_is_cut_and_says_so(api: FakeApi, shell: Shell) -> None:
+    shell.tty = True
+    shell.env |= {"COLUMNS": "40", "NO_COLOR": "1"}
+    files = [file(1, originalName="a very long name of a file"), file(2, originalName="日本語" * 9)]
+    assert listed(api, shell, files=files).splitlines() == [
+        "NAME                 ID            VIEWS",
+        "a very long name o…  aB3dE5fG0001  1",
+        "日本語日本語日本語…  aB3dE5fG0002  2",
+    ]
+
+
+def test_a_table_is_drawn_on_facts_of_the_screen_and_not_on_what_the_environment_says(
+    api: FakeApi, shell: Shell
+) -> None:
+    shell.tty = True
+    shell.env["NO_COLOR"] = "1"
+    usual = listed(api, shell)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"FORCE_COLOR": "1", "TTY_COMPATIBLE": "1", "COLUMNS": "12", "TERM": "dumb"}.items():
+            patch.setenv(name, value)
+        assert listed(api, shell) == usual
+
+
 def test_an_empty_list_is_success_and_empty_output(api: FakeApi, shell: Shell) -> None:
     assert listed(api, shell, files=[]) == ""
     assert listed(api, shell, "--json", files=[]) == "[]\n"
@@ -171,6 +194,22 @@ def test_fields_question_mark_lists_them_and_does_nothing_else(api: FakeApi, she
     assert done.code == 0
     assert done.lines == ["file", "trashed", "purgeAt", "trashedAt"]
     assert api.heard == []
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        (("key", "create", "ada@example.com"), ["key", "uuid"]),
+        (("account", "create", "ada@example.com"), ["apiKey", "email", "tier", "uuid", "name"]),
+        (("login-link", "ada@example.com"), ["url"]),
+        (("sweep",), ["purged", "removed"]),
+    ],
+    ids=lambda value: value[0],
+)
+def test_fields_question_mark_leaves_the_instance_alone(shell: Shell, line: tuple[str, ...], fields: list[str]) -> None:
+    done = shell("admin", *line, "--fields", "?")
+    assert (done.code, done.lines) == (0, fields)
+    assert not (shell.home / "data").exists()
 
 
 def test_a_query_selects_from_the_json(api: FakeApi, shell: Shell) -> None:
@@ -229,6 +268,18 @@ def test_a_hostile_name_is_shown_and_not_obeyed(api: FakeApi, shell: Shell, name
     harmless = set(out.removesuffix("\n").replace("\n", "", 1 if form != "plain" else 0)) - {"\t"}
     assert all(char.isprintable() for char in harmless), ascii(out)
     assert out.count("\n") == (1 if form == "plain" else 2)
+
+
+@pytest.mark.parametrize("tty", [False, True])
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_a_hostile_key_is_shown_and_not_obeyed(api: FakeApi, shell: Shell, name: str, tty: bool) -> None:
+    shell.tty = tty
+    shell.env |= {"NO_COLOR": "1", "COLUMNS": "300"}
+    out = listed(api, shell, "--format", "table", "--query", "[].x", files=[file(1, x={name: 1})])
+    out += listed(api, shell, "--format", "table", "--query", "[0].x", files=[file(1, x={name: 1})])
+    out += listed(api, shell, "--format", "plain", "--query", "[0].x", files=[file(1, x={name: 1})]).replace("\t", " ")
+    assert all(char.isprintable() for char in out.replace("\n", "")), ascii(out)
+    assert out.count("\n") == 4
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)

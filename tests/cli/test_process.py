@@ -263,11 +263,47 @@ def test_offline_commands_load_nothing_heavy(env: dict[str, str], line: list[str
     assert not any(name.startswith("docshare.server") for name in modules)
 
 
-@pytest.mark.parametrize("line", [["files", "list", "--json"], ["files", "list", "--format", "table"]], ids=" ".join)
-def test_network_commands_load_requests_and_nothing_else_heavy(env: dict[str, str], line: list[str]) -> None:
-    modules = loaded(env, *line)
-    assert modules & HEAVY <= {"requests", "urllib3", "importlib.metadata"}  # the last one by requests itself
+NETWORK = {"requests", "urllib3", "importlib.metadata"}  # the last one by requests itself
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "plain", "tsv", "csv", "ids"])
+def test_network_commands_load_requests_and_nothing_else_heavy(env: dict[str, str], form: str) -> None:
+    modules = loaded(env, "files", "list", "--format", form)
+    assert modules & HEAVY == NETWORK
     assert not any(name.startswith("docshare.server") for name in modules)
+
+
+@pytest.mark.parametrize("line", [["files", "list"], ["files", "show", ID]], ids=" ".join)
+def test_a_table_for_a_person_loads_rich_and_nothing_else_heavy(
+    env: dict[str, str], api: FakeApi, line: list[str]
+) -> None:
+    api.on("GET", f"/files/{ID}", FILE)
+    modules = loaded(env, *line, "--format", "table")
+    assert modules & HEAVY == NETWORK | ({"rich"} if line[1] == "list" else set())
+    assert not modules & {"rich.progress", "rich.live", "rich.ansi", "rich.markdown", "pygments"}
+
+
+# What the client has for other calls than the one that is made: uploads, other nouns, and their part of the contract.
+SENDING = {"docshare.client.body", "docshare.client.recovery", "docshare.contract.media"}
+
+
+@pytest.mark.parametrize(
+    ("line", "noun", "contract"),
+    [
+        (["files", "list"], "files", {"problems", "wire"}),
+        (["events", "list"], "events", {"problems", "wire", "streams", "plans"}),
+        (["whoami"], "account", {"problems", "wire"}),
+    ],
+    ids=["files list", "events list", "whoami"],
+)
+def test_a_network_command_loads_only_its_part_of_client_and_contract(
+    env: dict[str, str], api: FakeApi, line: list[str], noun: str, contract: set[str]
+) -> None:
+    api.on("GET", "/user", {"email": "ada@example.com"})
+    modules = loaded(env, *line, "--json")
+    assert f"docshare.client.{noun}" in modules
+    assert not modules & (SENDING | {f"docshare.client.{other}" for other in {"files", "events", "account"} - {noun}})
+    assert {name.removeprefix("docshare.contract.") for name in modules if "docshare.contract." in name} <= contract
 
 
 def test_a_command_loads_only_its_own_module(env: dict[str, str]) -> None:

@@ -224,3 +224,15 @@ def test_closed_standard_streams_do_no_harm(env: dict[str, str], tmp_path: Path)
         assert requests.get(ready.read_text().strip() + "/healthz", timeout=10).status_code == 200
     finally:
         subprocess.run(["kill", str(pid)], check=True)
+
+
+def test_exec_without_a_command_is_a_usage_error(env: dict[str, str]) -> None:
+    done = docshare("serve", "--ephemeral", "--port", "0", "--exec", env=env)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_file_that_is_no_document_is_refused_before_the_server_starts(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "fake.pdf").write_bytes(b"no document at all")
+    done = docshare("serve", str(tmp_path / "fake.pdf"), "--port", "0", env=env)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "fake.pdf" in done.stderr

@@ -69,14 +69,16 @@ def create_account(rt: Runtime, email: str, name: str, plan: Plan) -> Account:
     """
     email = email.strip()
     if _EMAIL.fullmatch(email) is None:
-        raise Problem("bad_request", "email must be an address such as ada@example.com.")
+        raise Problem("bad_request", "email must be an address such as ada@example.com.", hint="")
     name = name.strip() or email.partition("@")[0]
     if len(name) > _NAME_CHARS or not name.isprintable():
         raise Problem("bad_request", f"name must be one line of at most {_NAME_CHARS} characters.")
     now = rt.clock()
     with rt.db.write():
         if Account.get_or_none(Account.email == email) is not None:
-            raise Problem("conflict", f"There is already an account of {email}.")
+            raise Problem(
+                "conflict", f"There is already an account of {email}.", hint="List them: docshare admin account list"
+            )
         return Account.create(uuid=rt.uuid(), email=email, name=name, plan=plan, created_at=now)
 
 
