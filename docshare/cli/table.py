@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 _GAP = 2
 _NARROWEST = 8  # cells that a flexible column keeps
-_HEIGHT = 25  # lines; nothing here depends on it, but Rich asks the terminal for both sizes unless it has both
 _STYLES = {"ok": "green", "warn": "yellow", "error": "bold red", "dim": "dim", "id": "cyan", "bold": "bold"}
 
 
@@ -44,11 +43,11 @@ def _drawn(cells: "dict[Column, list[str]]", screen: "Screen") -> str:
         texts = zip(row, styles, strict=True)
         table.add_row(*(Text(text, style, no_wrap=True, overflow="ellipsis") for text, style in texts))
     paper = StringIO()
-    # Every fact is given, so that Rich looks for none in the environment.
+    # Every fact is given, so that Rich takes none from the environment. "Terminal" is about more than colour: with
+    # TERM=dumb it would set the width to 80.
     Console(
-        file=paper, width=width, height=_HEIGHT, color_system="standard" if screen.color else None,
-        force_terminal=screen.color, no_color=not screen.color, legacy_windows=False,
-        markup=False, emoji=False, highlight=False,
+        file=paper, width=width, color_system="standard" if screen.color else None, no_color=not screen.color,
+        force_terminal=False, legacy_windows=False, markup=False, emoji=False, highlight=False,
     ).print(table)  # fmt: skip
     return paper.getvalue() if screen.unicode else paper.getvalue().replace("…", "~")
 

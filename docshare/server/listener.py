@@ -27,7 +27,9 @@ MAX_HEADERS = 64 * 1024
 RECEIVE_BYTES = 256 * 1024
 """One read of a socket; a larger one is not faster, and waitress's default is three times slower."""
 CONNECTIONS = 2000
-_DESCRIPTORS = 2 * CONNECTIONS + 512  # each connection may hold a partial file, the rest is the database and the like
+_LEAST_CONNECTIONS = 32
+_DESCRIPTORS_PER_CONNECTION = 2  # its socket, and perhaps a partial file
+_OTHER_DESCRIPTORS = 512  # the database, documents being read, pipes to workers
 
 
 class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
@@ -182,7 +184,6 @@ def make_server(
     the application; ``ident`` the Server header, none by default; ``header_seconds`` how long a header block may take;
     ``idle_seconds`` how long a connection may be silent. Raises OSError if the address cannot be bound.
     """
-    _raise_descriptor_limit()
     adjustments = Adjustments(
         host=host,
         port=port,
@@ -191,7 +192,7 @@ def make_server(
         recv_bytes=RECEIVE_BYTES,
         max_request_header_size=MAX_HEADERS,
         max_request_body_size=MAX_BODY,
-        connection_limit=CONNECTIONS,
+        connection_limit=_connections(),
         channel_timeout=idle_seconds,
         cleanup_interval=1,
         log_socket_errors=False,
@@ -203,8 +204,14 @@ def make_server(
     return Server(app, adjustments, Hooks(judge, parts, draw_error, writer), header_seconds)
 
 
-def _raise_descriptor_limit() -> None:
+def _connections() -> int:
+    """How many connections the process may hold, after asking the system for as many descriptors as that takes.
+
+    Without a descriptor to spare nobody could upload, and the loop would try in vain to accept the next connection.
+    """
+    wanted = _DESCRIPTORS_PER_CONNECTION * CONNECTIONS + _OTHER_DESCRIPTORS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_DESCRIPTORS, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    return max(_LEAST_CONNECTIONS, (allowed - _OTHER_DESCRIPTORS) // _DESCRIPTORS_PER_CONNECTION)

@@ -140,16 +140,18 @@ def test_only_a_flexible_column_is_cut_and_says_so(api: FakeApi, shell: Shell) -
     ]
 
 
-def test_a_table_is_drawn_on_facts_of_the_screen_and_not_on_what_the_environment_says(
-    api: FakeApi, shell: Shell
-) -> None:
+@pytest.mark.parametrize("color", ["always", "never"])
+def test_a_table_is_drawn_on_the_facts_that_docshare_found(api: FakeApi, shell: Shell, color: str) -> None:
+    """Rich reads the environment of the process too, with rules of its own."""
     shell.tty = True
-    shell.env["NO_COLOR"] = "1"
-    usual = listed(api, shell)
+    shell.env["COLUMNS"] = "150"
+    files = [file(1, originalName="a long name " * 9)]
+    usual = listed(api, shell, f"--color={color}", files=files)
+    assert ("\x1b[" in usual) == (color == "always")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"FORCE_COLOR": "1", "TTY_COMPATIBLE": "1", "COLUMNS": "12", "TERM": "dumb"}.items():
+        for name, value in {"FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "12", "TERM": "dumb"}.items():
             patch.setenv(name, value)
-        assert listed(api, shell) == usual
+        assert listed(api, shell, f"--color={color}", files=files) == usual
 
 
 def test_an_empty_list_is_success_and_empty_output(api: FakeApi, shell: Shell) -> None:

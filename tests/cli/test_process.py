@@ -124,6 +124,14 @@ def test_closed_streams_do_no_harm(env: dict[str, str], closed: str) -> None:
 # --- encodings ---------------------------------------------------------------------------------------------------
 
 
+def test_a_cut_name_is_marked_in_any_encoding(env: dict[str, str], api: FakeApi) -> None:
+    api.files = [FILE | {"originalName": "a long name " * 9}]
+    line = ("files", "list", "--format", "table", "--fields", "originalName,shortId")
+    for encoding, mark in {"utf-8": "…", "ascii": "~"}.items():
+        done = run(env | {"PYTHONIOENCODING": encoding, "COLUMNS": "30", "NO_COLOR": "1"}, *line)
+        assert done.stdout.decode(encoding).splitlines()[1] == f"a long name a l{mark}  {ID}"
+
+
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 @pytest.mark.parametrize("line", [["files", "list", "--format", "table"], ["help", "exit-codes"]], ids=" ".join)
 def test_no_encoding_makes_it_fail(env: dict[str, str], encoding: str, line: list[str], api: FakeApi) -> None:

@@ -7,7 +7,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -220,18 +221,48 @@ print("stopped", flush=True)
 """
 
 
+@contextmanager
+def program(root: Path, descriptors: int = 5000) -> Iterator[subprocess.Popen[str]]:
+    command = f'ulimit -n {descriptors}; exec "$0" "$@"'
+    child = subprocess.Popen(
+        ["sh", "-c", command, sys.executable, "-c", PROGRAM, str(root)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    with child:
+        yield child
+        child.kill()
+
+
+def line(child: subprocess.Popen[str]) -> str:
+    assert child.stdout is not None
+    return child.stdout.readline()
+
+
 def test_a_signal_handler_may_stop_the_server(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment) as child:
-        assert child.stdout is not None
-        with Wire(int(child.stdout.readline())) as wire:
-            wire.send(request("GET", "/slow"))
-            assert child.stdout.readline() == "entered\n"
-            child.send_signal(signal.SIGTERM)
-            assert wire.answer().facts["path"] == "/slow"
-        assert child.communicate(timeout=20)[0] == "stopped\n"
-    assert child.returncode == 0
+    with program(tmp_path) as child, Wire(int(line(child))) as wire:
+        wire.send(request("GET", "/slow"))
+        assert line(child) == "entered\n"
+        child.send_signal(signal.SIGTERM)
+        assert wire.answer().facts["path"] == "/slow"
+        assert line(child) == "stopped\n"
+        assert child.wait(20) == 0
+
+
+def test_a_crowd_leaves_descriptors_for_uploads_on_a_system_that_allows_few(tmp_path: Path) -> None:
+    with program(tmp_path, descriptors=700) as child:
+        port = int(line(child))
+        with Wire(port) as wire:
+            wire.send(request("GET", "/ping"))
+            assert wire.answer().status == 200
+            crowd = [Wire(port) for _ in range(800)]
+            for _ in range(3):
+                wire.send(upload(form(part(b"x" * 100_000))))
+                assert wire.answer().status == 200
+            for other in crowd:
+                other.socket.close()
 
 
 def test_a_port_that_is_taken_is_an_error_that_leaves_nothing_open(rig: Rig) -> None:
