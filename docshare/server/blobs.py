@@ -4,6 +4,7 @@ A blob is durable before its row exists: partial file, ``fsync``, rename, ``fsyn
 leaves behind (partials, blobs without a row) is removed by ``Blobs.sweep`` before the server answers.
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -13,11 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 
+from docshare.server.rules.intake import DISK_FLOOR
+
 HEAD_BYTES = 1024
 """How much of a file's beginning a part remembers: "is a PDF" is decided within it."""
 
 # O_EXCL and O_NOFOLLOW: never write through a file or link that somebody else has put there.
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOOK_BYTES = 16 << 20  # how often a growing part looks how much room is left
 _KEY = re.compile(r"[0-9A-Za-z]{16,64}")
 
 
@@ -25,19 +29,21 @@ class Part:
     """An open partial file, hashed while it is written.
 
     ``path``: where it lies now; ``size``: bytes written so far; ``head``: its first ``HEAD_BYTES`` bytes. It is written
-    by one thread at a time; closing and discarding twice is harmless.
+    by one thread at a time; closing and discarding twice is harmless. ``floor``: bytes that must stay free on its disk.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, floor: int = 0) -> None:
         self.path = path
         self.size = 0
         self.head = b""
+        self._floor = floor
+        self._look_at = _LOOK_BYTES
         self._hash = hashlib.sha256()
         self._file = open(os.open(path, _CREATE, 0o600), "r+b", buffering=0)  # noqa: SIM115 - outlives this call
         self._discardable = True
 
     def write(self, block: bytes | memoryview) -> None:
-        """Append ``block``. Raises OSError when the disk is full or fails."""
+        """Append ``block``. Raises OSError when the disk is full, or nearly so (``floor``), or fails."""
         if len(self.head) < HEAD_BYTES:
             self.head += bytes(block[: HEAD_BYTES - len(self.head)])
         self._hash.update(block)
@@ -45,6 +51,14 @@ class Part:
         while view:
             view = view[self._file.write(view) or 0 :]
         self.size += len(block)
+        if self.size >= self._look_at:
+            self._look_at = self.size + _LOOK_BYTES
+            self._require_room()
+
+    def _require_room(self) -> None:
+        # What was free before the upload says little: its length may be unknown, and others write at the same time.
+        if _free(os.fstatvfs(self._file.fileno())) < self._floor:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def sha256(self) -> str:
         """The SHA-256 of everything written so far, in hex."""
@@ -92,7 +106,7 @@ class Blobs:
 
     def part(self) -> Part:
         """A new empty partial file, mode 0600."""
-        return Part(self.tmp / f"{self._name()}.part")
+        return Part(self.tmp / f"{self._name()}.part", DISK_FLOOR)
 
     def keep(self, part: Part) -> str:
         """Make ``part`` a blob that survives a power cut once this returns; returns its key.
@@ -132,8 +146,7 @@ class Blobs:
 
     def free_bytes(self) -> int:
         """Bytes that an unprivileged process may still write to the store's file system."""
-        room = os.statvfs(self.root)
-        return room.f_bavail * room.f_frsize
+        return _free(os.statvfs(self.root))
 
     def sweep(self, known: Iterable[str]) -> Swept:
         """Remove everything in ``tmp`` and every blob that is not in ``known``.
@@ -151,6 +164,10 @@ class Blobs:
         for shelf in self.root.iterdir():
             if shelf.is_dir() and not shelf.is_symlink():
                 yield from shelf.iterdir()
+
+
+def _free(room: os.statvfs_result) -> int:
+    return room.f_bavail * room.f_frsize
 
 
 def _remove(path: Path) -> None:

@@ -15,6 +15,7 @@ from werkzeug.test import TestResponse, run_wsgi_app
 from docshare.contract.problems import Problem
 from docshare.server import shell
 from docshare.server.blobs import Blobs
+from docshare.server.services import sweeps
 from tests.support.cast import Person, World
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import change_file, count
@@ -301,3 +302,28 @@ def test_the_same_bytes_twice_are_two_files(world: World) -> None:
     first, second = world.pia.upload(), world.pia.upload()
     world.pia.delete(f"/api/v1/files/{first['uuid']}?purge=1")
     assert world.pia.get(f"/api/v1/files/{second['uuid']}/content", buffered=True).data == simple_pdf(pages=3)
+
+
+def test_pages_are_forgotten_with_the_file_even_if_its_bytes_cannot_be_removed(world: World, monkeypatch: Any) -> None:
+    made = world.pia.upload()
+    folder = world.rt.config.data_dir / "cache" / made["uuid"]
+    assert world.http.get(f"/{made['shortId']}/text/1.json?v=1", buffered=True).status_code == 200
+    assert folder.is_dir()
+
+    def failing(self: Blobs, key: str) -> None:
+        raise OSError("input/output error")
+
+    monkeypatch.setattr(Blobs, "delete", failing)
+    world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
+    assert not folder.exists()
+
+
+def test_a_start_removes_pages_without_a_file(world: World) -> None:
+    made = world.pia.upload()
+    world.http.get(f"/{made['shortId']}/text/1.json?v=1", buffered=True)
+    cache = world.rt.config.data_dir / "cache"
+    left = cache / world.rt.uuid() / "1"
+    left.mkdir(parents=True)
+    (left / "1.json").write_text("{}")
+    sweeps.at_start(world.rt)
+    assert [path.name for path in cache.iterdir()] == [made["uuid"]]

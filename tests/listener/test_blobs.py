@@ -1,9 +1,11 @@
 """The store: durable before it is named, swept before it serves."""
 
+import errno
 import os
 import threading
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -149,3 +151,21 @@ def test_the_store_refuses_a_temporary_directory_on_another_file_system(tmp_path
         pytest.skip("there is no second file system here")
     with pytest.raises(ValueError, match="must lie on one file system"):
         Blobs(tmp_path / "blobs", elsewhere, lambda: "x" * 16)
+
+
+def test_a_growing_part_stops_before_the_disk_is_full(blobs: Blobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Free-space floor: an upload of unknown length, and several at once, leave 1 GB."""
+    gb, block = 1 << 30, bytes(4 << 20)
+    free = [gb]
+    monkeypatch.setattr(os, "fstatvfs", lambda handle: SimpleNamespace(f_bavail=free[0], f_frsize=1))
+    part = blobs.part()
+    for _ in range(4):
+        part.write(block)
+    free[0] = gb - 1
+    for _ in range(3):
+        part.write(block)
+    with pytest.raises(OSError, match="No space left") as caught:
+        part.write(block)
+    assert caught.value.errno == errno.ENOSPC
+    part.discard()
+    assert list(blobs.tmp.iterdir()) == []

@@ -351,3 +351,16 @@ def test_forgetting_a_file_forgets_its_failures(clock: Clock) -> None:
     failures.forget(FILE)
     failures.check(page(1))
     failures.check(page(4))
+
+
+def test_what_was_derived_from_unknown_files_is_removed(store: PageStore, put: Put, tmp_path: Path) -> None:
+    blob = put(pdfs.simple_pdf(1))
+    store.text(FILE, 1, blob, 1)
+    store.text(OTHER, 1, blob, 1)
+    store.forget_others({FILE})
+    assert files(tmp_path / "cache") == [f"{FILE}/1/1.json"]
+
+
+def test_nothing_is_removed_from_a_cache_that_was_never_made(store: PageStore, tmp_path: Path) -> None:
+    store.forget_others(set())
+    assert not (tmp_path / "cache").exists()

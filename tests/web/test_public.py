@@ -4,11 +4,14 @@ import base64
 import io
 import json
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 from werkzeug.test import TestResponse
 
+from docshare.server.pdf.pages import PageStore
 from tests.support.cast import World
 from tests.support.hostile_pdfs import memory_bomb
 from tests.support.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
@@ -255,3 +258,43 @@ def test_the_front_door_names_the_command(world: World) -> None:
     answer = ask(world, "/")
     assert answer.status_code == 200
     assert "docshare upload report.pdf" in answer.text
+
+
+def losing(monkeypatch: pytest.MonkeyPatch, kind: str, times: int) -> None:
+    """The next ``times`` files that the page store hands out are gone when they are opened."""
+    made, left = getattr(PageStore, kind), [None] * times
+
+    def lose(*args: Any) -> Path:
+        path: Path = made(*args)
+        if left:
+            left.pop()
+            path.unlink()
+        return path
+
+    monkeypatch.setattr(PageStore, kind, lose)
+
+
+@pytest.mark.parametrize(("times", "status"), [(1, 200), (2, 404)])
+def test_a_page_that_leaves_the_cache_while_it_is_served_is_made_once_more(
+    world: World,
+    shared: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    times: int,
+    status: int,
+) -> None:
+    for kind, path in zip(("image", "text"), pages_of(shared["shortId"]), strict=True):
+        losing(monkeypatch, kind, times)
+        assert ask(world, path).status_code == status, kind
+    assert shared["uuid"] not in caplog.text
+
+
+@pytest.mark.parametrize(("times", "shown"), [(1, True), (2, False)])
+def test_words_that_leave_the_cache_while_they_are_read_are_read_once_more(
+    world: World, monkeypatch: pytest.MonkeyPatch, times: int, shown: bool
+) -> None:
+    name = world.pia.upload(simple_pdf(texts=["Unmistakable"]))["shortId"]
+    losing(monkeypatch, "text", times)
+    answer = ask(world, f"/{name}?page=1")
+    assert answer.status_code == 200
+    assert ("Unmistakable" in answer.text) is shown

@@ -65,6 +65,12 @@ class DiskCache:
         self._make_room()
         return path
 
+    def groups(self) -> list[str]:
+        """The groups that have a folder, be it empty."""
+        with contextlib.suppress(FileNotFoundError):
+            return [entry.name for entry in os.scandir(self._root) if entry.is_dir(follow_symlinks=False)]
+        return []
+
     def forget(self, group: str) -> None:
         """Remove every file whose name begins with ``group``/."""
         sizes = self._known()

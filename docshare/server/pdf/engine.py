@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from docshare.contract.problems import Problem
+from docshare.server.pdf.admission import Hopeless, Turns
 from docshare.server.pdf.child import BrokenWorkerError, LateWorkerError, Reply
 from docshare.server.pdf.pool import Pool, Slot
 
@@ -24,6 +25,7 @@ _WORN_S = 1.0  # a used worker that dies sooner may be worn out: its memory in p
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
+_GIVEN_UP = "The PDF engine gives up on this file."
 _UNLOCK_HINT = (
     "Remove the password and send the file again, for example: qpdf --decrypt --password=SECRET locked.pdf open.pdf"
 )
@@ -116,6 +118,8 @@ class Engine:
         max_waiting: int = 2,
     ) -> None:
         self._patience_s = timeout_s
+        self._turns = Turns()
+        self._hopeless = Hopeless()
         self._pool = Pool(
             workers=workers,
             memory_bytes=memory_bytes,
@@ -128,16 +132,27 @@ class Engine:
         """Count the pages of the file at ``path`` and measure them.
 
         Raises Problem ``unprocessable`` when it needs a password, cannot be opened, has more than 50,000 pages, or
-        when the engine dies or stalls on it; Problem ``unavailable`` when no worker can be had.
+        when the engine dies or stalls on it, or did within ten minutes on the same bytes; Problem ``unavailable`` when
+        no worker can be had or too many callers wait for one.
         """
-        try:
-            with self._pool.taken(str(path), patience_s=_INSPECT_PATIENCE_S, sheddable=False) as slot:
-                return self._ask(slot, {"do": "inspect", "path": str(path), "max_pages": MAX_PAGES}, _inspection)
-        except _Refused as error:
-            detail, hint = _REFUSALS.get(error.reason, ("The file cannot be read as a PDF.", None))
-            raise Problem("unprocessable", detail, hint=hint) from error
-        except (BrokenWorkerError, LateWorkerError) as error:
-            raise Problem("unprocessable", "The PDF engine gives up on this file.") from error
+        self._require_hope(path)
+        with self._turns.taken() as turn:
+            self._require_hope(path)  # the same bytes may have stalled while this caller waited
+            try:
+                with self._pool.taken(str(path), patience_s=_INSPECT_PATIENCE_S, sheddable=False) as slot:
+                    with turn.starting():
+                        self._pool.worker(slot)
+                    return self._ask(slot, {"do": "inspect", "path": str(path), "max_pages": MAX_PAGES}, _inspection)
+            except _Refused as error:
+                detail, hint = _REFUSALS.get(error.reason, ("The file cannot be read as a PDF.", None))
+                raise Problem("unprocessable", detail, hint=hint) from error
+            except (BrokenWorkerError, LateWorkerError) as error:
+                self._hopeless.add(path)
+                raise Problem("unprocessable", _GIVEN_UP) from error
+
+    def _require_hope(self, path: Path) -> None:
+        if self._hopeless.holds(path):
+            raise Problem("unprocessable", _GIVEN_UP)
 
     def render(self, path: Path, page: int, width: int) -> bytes:
         """Draw ``page`` (1-based) of the file at ``path`` as a JPEG ``width`` pixels wide (less if over 16 MP).

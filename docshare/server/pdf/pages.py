@@ -4,7 +4,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -82,6 +82,13 @@ class PageStore:
                     flight.dropped = True
             self._failures.forget(file_uuid)
             self._cache.forget(file_uuid)
+
+    def forget_others(self, known: Container[str]) -> None:
+        """Remove everything derived from files that are not in ``known``. Only before serving."""
+        with self._lock:
+            for file_uuid in self._cache.groups():
+                if file_uuid not in known:
+                    self._cache.forget(file_uuid)
 
     def close(self) -> None:
         """Stop drawing ahead."""

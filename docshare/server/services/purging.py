@@ -38,8 +38,10 @@ def purge(rt: Runtime, file_id: int) -> bool:
         return False
     # Rows first: bytes without a row are found at the next start, a row without bytes would be a lie.
     uuid, blob = found
-    rt.blobs.delete(blob)
-    rt.pages.forget(uuid)
+    try:
+        rt.blobs.delete(blob)
+    finally:
+        rt.pages.forget(uuid)
     return True
 
 

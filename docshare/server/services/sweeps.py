@@ -6,9 +6,11 @@ from docshare.server.services import purging
 
 
 def at_start(rt: Runtime) -> Swept:
-    """Before the server answers: remove partial uploads and bytes without a row, finish deletions a crash cut short."""
+    """Before the server answers: remove partial uploads, bytes and derived pages without a row, and finish deletions
+    that a crash cut short."""
     swept = rt.blobs.sweep(frozenset(blob for (blob,) in rt.db.stream("SELECT blob FROM files")))
     purge_due(rt)
+    rt.pages.forget_others(frozenset(uuid for (uuid,) in rt.db.stream("SELECT uuid FROM files")))
     for (file_id,) in rt.db.rows("SELECT id FROM files WHERE trashed_at IS NOT NULL"):
         purging.hide(rt, file_id)
     return swept

@@ -1,7 +1,9 @@
 """The version of the share page that needs no script: a few page images at a time, with their words as text."""
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf.engine import Unrenderable
@@ -41,14 +43,19 @@ class Chunk:
 
 def words(rt: Runtime, link: Link, chunk: Chunk) -> dict[int, str]:
     """The text of each page of ``chunk``. The first page that cannot be read ends it: a bad file costs one wait."""
-    file = link.file
     found = {}
-    blob = rt.blobs.path(file.blob)
+    blob = rt.blobs.path(link.file.blob)
     for page in range(chunk.first, chunk.last + 1):
         try:
-            path = rt.pages.text(file.uuid, file.content_version, blob, page)
-        except (Unrenderable, Problem):
+            boxes = json.loads(_text(rt, link, blob, page))["boxes"]
+        except (Unrenderable, Problem, FileNotFoundError):
             break
-        boxes = json.loads(path.read_text(encoding="ascii"))["boxes"]
         found[page] = "\n".join(box[4] for box in boxes)
     return found
+
+
+def _text(rt: Runtime, link: Link, blob: Path, page: int) -> str:
+    """The stored text of one page; made once more when newer ones pushed it out between being found and being read."""
+    with suppress(FileNotFoundError):
+        return rt.pages.text(link.file.uuid, link.file.content_version, blob, page).read_text(encoding="ascii")
+    return rt.pages.text(link.file.uuid, link.file.content_version, blob, page).read_text(encoding="ascii")

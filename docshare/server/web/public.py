@@ -135,13 +135,16 @@ def _page_of(link: Link, page: str) -> int:
 
 
 def _page_file(make: Callable[[], Path], mimetype: str) -> Response:
-    try:
-        path = make()
-    except Unrenderable:
-        raise Problem("unprocessable", "This page cannot be shown.") from None
-    response = send_file(path, mimetype=mimetype)
-    response.headers["Cache-Control"] = _PAGE_CACHE
-    return response
+    for _ in range(2):
+        try:
+            response = send_file(make(), mimetype=mimetype)
+        except Unrenderable:
+            raise Problem("unprocessable", "This page cannot be shown.") from None
+        except FileNotFoundError:
+            continue  # newer pages pushed it out since it was found, or the file was destroyed
+        response.headers["Cache-Control"] = _PAGE_CACHE
+        return response
+    raise _unknown()
 
 
 def _viewer(link: Link, *, embed: bool) -> Response:

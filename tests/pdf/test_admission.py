@@ -1,0 +1,74 @@
+"""Documents that stall an inspection hold neither all threads of the server nor a worker twice (M23)."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from docshare.contract.problems import Problem
+from docshare.server.pdf.engine import Engine
+from tests.support.pdfs import Writer, simple_pdf
+from tests.support.waiting import eventually
+
+Put = Callable[..., Path]
+THREADS = 8  # as many as a server has
+
+
+@pytest.fixture(scope="module")
+def stalling() -> bytes:
+    """45,000 pages whose size is looked for in vain, 900 page tree nodes upwards: that takes many seconds."""
+    writer = Writer()
+    root, count = writer.reserve(), 45_000
+    nodes = [writer.reserve() for _ in range(900)]
+    pages = [writer.add(f"<< /Type /Page /Parent {nodes[-1]} 0 R >>") for _ in range(count)]
+    for at, node in enumerate(nodes[:-1]):
+        parent = f"/Parent {nodes[at - 1]} 0 R" if at else ""
+        writer.put(node, f"<< /Type /Pages {parent} /Count {count} /Kids [{nodes[at + 1]} 0 R] >>")
+    kids = " ".join(f"{page} 0 R" for page in pages)
+    writer.put(nodes[-1], f"<< /Type /Pages /Parent {nodes[-2]} 0 R /Count {count} /Kids [{kids}] >>")
+    writer.put(root, f"<< /Type /Catalog /Pages {nodes[0]} 0 R >>")
+    return writer.finish(root)
+
+
+def status_of(engine: Engine, path: Path) -> int:
+    try:
+        engine.inspect(path)
+    except Problem as problem:
+        return problem.status
+    return 200
+
+
+def test_stalling_documents_leave_half_of_the_threads_to_others(put: Put, stalling: bytes) -> None:
+    paths = [put(stalling + b"%" * extra, f"{extra}.pdf") for extra in range(THREADS)]
+    with closing(Engine(timeout_s=4.0)) as engine, ThreadPoolExecutor(THREADS) as pool:
+        engine.inspect(put(simple_pdf()))
+        asked = [pool.submit(status_of, engine, path) for path in paths]
+        start = time.monotonic()
+        pool.submit(str).result()
+        assert time.monotonic() - start < 2.0
+        eventually(lambda: sum(job.done() for job in asked) == THREADS - 4)
+        assert time.monotonic() - start < 3.0
+        assert {job.result() for job in asked if job.done()} == {503}
+        again = time.monotonic()
+        assert [pool.submit(status_of, engine, path).result() for path in paths[:3]] == [503] * 3
+        assert time.monotonic() - again < 0.5
+        engine.close()
+
+
+def test_bytes_that_stalled_are_refused_at_once_and_others_are_not(put: Put, stalling: bytes) -> None:
+    with closing(Engine(workers=1, timeout_s=1.0)) as engine:
+        assert status_of(engine, put(stalling, "first.pdf")) == 422
+        start = time.monotonic()
+        assert status_of(engine, put(stalling, "second.pdf")) == 422
+        assert time.monotonic() - start < 0.5
+        ordinary = simple_pdf()
+        assert status_of(engine, put(ordinary + b"%" * (len(stalling) - len(ordinary)), "as-long.pdf")) == 200
+
+
+def test_a_burst_of_ordinary_documents_is_taken(put: Put) -> None:
+    path = put(simple_pdf())
+    with closing(Engine()) as engine, ThreadPoolExecutor(THREADS) as pool:
+        assert list(pool.map(lambda _: status_of(engine, path), range(64))) == [200] * 64
