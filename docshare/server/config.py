@@ -15,6 +15,7 @@ from docshare.contract.plans import PLAN_LIMITS, Plan
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 PREFIX = "DOCSHARE_"
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class ConfigError(Exception):
@@ -113,11 +114,14 @@ def _existing_file(value: Any) -> Path:
 
 
 def _base_url(value: Any) -> str:
-    text = _text(value).rstrip("/")
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.path:
+    parts = urlsplit(_text(value).rstrip("/"))
+    extras = parts.query or parts.fragment or parts.path or parts.username is not None
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or extras:
         raise ValueError("expected an address like https://docs.example.com, without a path")
-    return text
+    # Written as browsers write an origin, since it is compared with theirs.
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}"
 
 
 def _web_address(value: Any) -> str:

@@ -42,9 +42,12 @@ class Worker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Let the running job finish, then end."""
+        """Begin no further job."""
         self._stop.set()
-        self._thread.join()
+
+    def join(self, timeout: float) -> None:
+        """Wait up to ``timeout`` seconds for the running job; what it leaves undone is due again at the next start."""
+        self._thread.join(timeout)
 
     def _loop(self) -> None:
         due = dict.fromkeys(JOBS, 0.0)

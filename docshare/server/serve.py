@@ -97,3 +97,4 @@ def running(door: Door, instance: Instance) -> Iterator[Running]:
         worker.stop()
         door.server.stop(STOP_SECONDS)
         loop.join()
+        worker.join(STOP_SECONDS)

@@ -8,8 +8,12 @@ import pytest
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.server.models import OAuthClient
-from docshare.server.services import accounts
+from docshare.server.runtime import Runtime
+from docshare.server.services import accounts, intake, purging
+from docshare.server.services.callers import authenticate
+from docshare.server.uploads import ReceivedFile
 from tests.support.cast import World
+from tests.support.pdfs import simple_pdf
 from tests.support.rows import add_view, count
 
 
@@ -139,3 +143,24 @@ def test_a_deleted_account_takes_its_files_and_keys_with_it(world: World) -> Non
     assert [count(world, table) for table in ("accounts", "files", "view_rows", "revisions")] == [3, 1, 1, 1]
     assert len([path for path in world.rt.blobs.root.rglob("*") if path.is_file()]) == 1
     assert world.http.get(f"/{made['shortId']}").status_code == 404
+
+
+def test_an_upload_that_lands_while_its_account_is_deleted_leaves_no_bytes(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.pia.upload()
+    caller = authenticate(world.rt, f"Bearer {world.pia.key}")
+    real = purging.purge
+
+    def purge_as_another_upload_lands(rt: Runtime, file_id: int) -> bool:
+        monkeypatch.setattr(purging, "purge", real)
+        part = rt.blobs.part()
+        part.write(simple_pdf())
+        part.close()
+        intake.take(rt, caller, ReceivedFile("late.pdf", "application/pdf", part))
+        return real(rt, file_id)
+
+    monkeypatch.setattr(purging, "purge", purge_as_another_upload_lands)
+    accounts.delete_account(world.rt, world.pia.email)
+    assert count(world, "files") == 0
+    assert [path for path in world.rt.blobs.root.rglob("*") if path.is_file()] == []

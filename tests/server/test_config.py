@@ -64,6 +64,8 @@ def test_lists_are_split_at_commas_and_spaces(tmp_path: Path) -> None:
         ('threads = "many"', "threads"),
         ('base_url = "docs.example.com"', "base_url"),
         ('base_url = "https://docs.example.com/sub"', "base_url"),
+        ('base_url = "https://me@docs.example.com"', "base_url"),
+        ('base_url = "https://docs.example.com:x"', "base_url"),
         ('trusted_proxies = ["10.0.0.0/99"]', "trusted_proxies"),
         ('geoip = "/no/such/file.mmdb"', "geoip"),
         ('anonymous_uploads = "perhaps"', "anonymous_uploads"),
@@ -87,5 +89,15 @@ def test_an_empty_environment_value_counts_as_not_set(tmp_path: Path) -> None:
     assert load({}, {"DOCSHARE_RATE_LIMIT": ""}, tmp_path, URL).rate_limit == 120
 
 
-def test_a_trailing_slash_of_the_base_url_is_dropped(tmp_path: Path) -> None:
-    assert load({"base_url": "https://docs.example.com/"}, {}, tmp_path, URL).base_url == "https://docs.example.com"
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("https://docs.example.com/", "https://docs.example.com"),
+        ("https://Docs.Example.com:443", "https://docs.example.com"),
+        ("http://docs.example.com:80", "http://docs.example.com"),
+        ("https://docs.example.com:8443", "https://docs.example.com:8443"),
+        ("http://[::1]:8787", "http://[::1]:8787"),
+    ],
+)
+def test_the_base_url_is_kept_as_browsers_write_an_origin(tmp_path: Path, written: str, kept: str) -> None:
+    assert load({"base_url": written}, {}, tmp_path, URL).base_url == kept

@@ -104,11 +104,20 @@ def delete_account(rt: Runtime, email: str) -> Account:
         # The keys go first: from here on nobody can add a file, and a crash is finished by the sweep of the trash.
         ApiKey.delete().where(ApiKey.account == account).execute()
         File.update(trashed_at=now, purge_at=now).where(File.owner == account).execute()
-    for (file_id,) in rt.db.rows("SELECT id FROM files WHERE owner_id = ?", (account.id,)):
-        purging.purge(rt, file_id)
-    with rt.db.write():
-        Account.delete().where(Account.id == account.id).execute()
+    while not _delete_empty(rt, account):
+        # An upload that began before the keys went may still have added a file.
+        for (file_id,) in rt.db.rows("SELECT id FROM files WHERE owner_id = ?", (account.id,)):
+            purging.purge(rt, file_id)
     return account
+
+
+def _delete_empty(rt: Runtime, account: Account) -> bool:
+    """Delete the account if no file is left; its rows would go with it, but not their bytes."""
+    with rt.db.write():
+        if rt.db.row("SELECT 1 FROM files WHERE owner_id = ? LIMIT 1", (account.id,)):
+            return False
+        Account.delete().where(Account.id == account.id).execute()
+    return True
 
 
 def describe(account: Account) -> dict[str, Any]:
