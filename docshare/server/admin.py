@@ -15,9 +15,11 @@ from docshare.server.instance import instance_key
 from docshare.server.runtime import Runtime
 from docshare.server.services import accounts, checks, sign_in, sweeps
 from docshare.server.shell import rt
+from docshare.server.strict_json import parse_object
 
 PATH = "/_admin"
 _TEXT_LIMIT = 1000
+_BODY_LIMIT = 64 * 1024
 
 Arguments = Mapping[str, str]
 
@@ -99,12 +101,8 @@ def _answer() -> Response:
     if not _from_this_host() or not _knows_key():
         return Response("Not found\n", 404, content_type="text/plain; charset=utf-8")
     try:
-        body = request.get_json(silent=True)
-        if (
-            not isinstance(body, dict)
-            or not isinstance(body.get("command"), str)
-            or not _are_arguments(body.get("args"))
-        ):
+        body = parse_object(request.get_data(), _BODY_LIMIT)
+        if not isinstance(body.get("command"), str) or not _are_arguments(body.get("args")):
             raise Problem("bad_request", "Send {command, args} with texts as arguments.")
         return jsonify(run(rt(), body["command"], body["args"]))
     except Problem as problem:

@@ -4,7 +4,7 @@ import logging
 import socket
 import time
 from functools import partial
-from http import HTTPStatus
+from http.client import responses
 from typing import Any
 
 from waitress.channel import ClientDisconnected, HTTPChannel
@@ -30,7 +30,9 @@ class RefusalTask(Task):  # type: ignore[misc]  # waitress has no types
         """Called by waitress in a worker thread."""
         if self.request.unread:
             self.set_close_on_finish()
-        _answer(self, self.request.error)
+        error = self.request.error
+        # waitress puts an error of its own here when an answer could not be written into a header block.
+        _answer(self, error if isinstance(error, Refuse) else self.request.draw(500, "The server failed."))
 
 
 class ApplicationTask(WSGITask):  # type: ignore[misc]
@@ -74,7 +76,11 @@ class ApplicationTask(WSGITask):  # type: ignore[misc]
 
 
 def _answer(task: Task, refuse: Refuse) -> None:
-    task.status = f"{refuse.status} {HTTPStatus(refuse.status).phrase}"
+    # The path stays out of the log: it may hold link ids.
+    request_id = next((value for name, value in refuse.headers if name == "X-Request-Id"), None)
+    facts = {"method": task.request.command or None, "status": refuse.status, "request": request_id}
+    LOGGER.info("refused", extra=facts)
+    task.status = f"{refuse.status} {responses.get(refuse.status, 'Refused')}"
     task.response_headers.extend(refuse.headers)
     task.content_length = len(refuse.body)
     task.write(b"" if task.request.command == "HEAD" else refuse.body)

@@ -25,6 +25,7 @@ JOBS: tuple[Job, ...] = (
     Job("end reading sessions", 5, viewing.end_due),
     Job("purge the trash", 5, sweeps.purge_due),
     Job("forget old sign-ins", 3600, sweeps.forget_sign_ins),
+    Job("forget sessions that were not counted", 3600, viewing.forget_uncounted),
     Job("forget old reader salts", 3600, viewing.forget_salts),
 )
 

@@ -1,9 +1,20 @@
 """From an IP address to a country, when the operator supplied a database for it."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 from docshare.server.config import ConfigError
+
+
+_CODE = re.compile("[A-Z]{2}")
+_NO_COUNTRY = frozenset({"XX", "ZZ"})  # how proxies and databases write that they do not know
+
+
+def country_code(text: str) -> str | None:
+    """``text`` as a two-letter country code in upper case; None for what is none, such as ``XX``, ``ZZ`` and ``T1``."""
+    code = text.upper()
+    return code if _CODE.fullmatch(code) and code not in _NO_COUNTRY else None
 
 
 def locator(database: Path | None) -> Callable[[str], str | None]:
@@ -30,6 +41,6 @@ def locator(database: Path | None) -> Callable[[str], str | None]:
             return None
         country = found.get("country") if isinstance(found, dict) else None
         code = country.get("iso_code") if isinstance(country, dict) else None
-        return code if isinstance(code, str) and len(code) == 2 else None
+        return country_code(code) if isinstance(code, str) else None
 
     return locate

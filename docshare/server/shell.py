@@ -1,13 +1,16 @@
 """What every view of the server may ask for: the runtime, and where a request came from."""
 
 import ipaddress
+import re
 from typing import cast
 
 from flask import Flask, current_app, request
 
+from docshare.server.location import country_code
 from docshare.server.runtime import Runtime
 
 _EXTENSION = "docshare"
+_HOP_WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5}", re.ASCII)
 
 
 def attach(app: Flask, runtime: Runtime) -> None:
@@ -36,14 +39,20 @@ def trusted_peer(runtime: Runtime, peer: str) -> bool:
 
 def forwarded_address(runtime: Runtime, peer: str, forwarded: str | None) -> str:
     """The first address, from the right, that is not a trusted proxy."""
-    for hop in reversed([part.strip() for part in (forwarded or "").split(",")]):
+    for hop in reversed((forwarded or "").split(",")):
         if not trusted_peer(runtime, peer):
             break
         try:
-            peer = str(ipaddress.ip_address(hop))
+            peer = str(ipaddress.ip_address(_without_port(hop.strip())))
         except ValueError:
             break
     return peer
+
+
+def _without_port(hop: str) -> str:
+    """``hop`` may be an address, ``1.2.3.4:5678``, ``[::1]`` or ``[::1]:80``; some proxies write the port."""
+    found = _HOP_WITH_PORT.fullmatch(hop)
+    return found[1] or found[2] if found else hop
 
 
 def client_country() -> str | None:
@@ -51,7 +60,7 @@ def client_country() -> str | None:
     runtime = rt()
     header = runtime.config.country_header
     if header and trusted_peer(runtime, request.remote_addr or ""):
-        code = request.headers.get(header, "").strip().upper()
-        if len(code) == 2 and code.isascii() and code.isalpha() and code != "XX":
+        code = country_code(request.headers.get(header, "").strip())
+        if code is not None:
             return code
     return runtime.locate(client_address())

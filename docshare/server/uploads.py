@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from flask import Request, current_app
 from werkzeug.exceptions import ClientDisconnected
 
-from docshare.contract.plans import MB
 from docshare.contract.problems import Problem
 from docshare.server.blobs import Part
 from docshare.server.multipart import (
@@ -24,11 +23,12 @@ from docshare.server.multipart import (
     form_boundary,
 )
 
-__all__ = ["IntakeRequest", "ReceivedFile", "ReceivedForm", "received"]
+__all__ = ["FORM_OVERHEAD", "IntakeRequest", "ReceivedFile", "ReceivedForm", "received"]
 
 _BLOCK = 256 * 1024
-# What a form may hold besides its largest file: ten fields, their headers, and what lies around the parts.
-_AROUND_FILE = MB
+# Ten fields of 64 kB with headers of 8 kB, and what lies between and around the parts.
+FORM_OVERHEAD = 768 * 1024
+"""Bytes that a form may add to the file it carries."""
 
 
 class IntakeRequest(Request):
@@ -82,7 +82,7 @@ def _read(request: Request, max_file: int | None) -> ReceivedForm:
 
 def _blocks(request: Request, max_file: int | None) -> Iterator[bytes]:
     """The body, counted: neither a wrong Content-Length nor a body in chunks gets past the limit."""
-    room = None if max_file is None else max_file + _AROUND_FILE
+    room = None if max_file is None else max_file + FORM_OVERHEAD
     if room is not None and (request.content_length or 0) > room:
         raise FileTooLargeError
     while block := request.stream.read(_BLOCK):

@@ -93,7 +93,11 @@ def test_the_description_lists_the_refusals_that_every_route_has(
     description: dict[str, Any], method: str, path: str, scope: str | None
 ) -> None:
     listed = set(description["paths"][path][method.lower()]["responses"])
-    expected = {"200", "429"} | ({"401", "403"} if scope else set()) | ({"404"} if "{uuid}" in path else set())
+    expected = (
+        {"200", "413", "429", "default"}
+        | ({"401", "403"} if scope else set())
+        | ({"404"} if "{uuid}" in path else set())
+    )
     assert expected <= listed
 
 

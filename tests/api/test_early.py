@@ -1,5 +1,6 @@
 """Uploads and other bodies at the bundled listener: judged when the head is complete (hardening F1, F2)."""
 
+import logging
 from collections.abc import Callable, Iterator
 from ipaddress import ip_network
 
@@ -88,7 +89,7 @@ def test_a_full_account_is_refused_before_the_body(world: World, door: Door) -> 
 @pytest.mark.parametrize(("person", "cap"), [("fay", 20 * MB), ("bea", 200 * MB), ("pia", 2048 * MB)])
 def test_what_cannot_fit_the_plan_is_refused_before_the_body(world: World, door: Door, person: str, cap: int) -> None:
     caller = getattr(world, person)
-    assert_refused(announce(door, cap + MB + 1, **caller.headers), 413, "payload_too_large")
+    assert_refused(announce(door, cap + 768 * 1024 + 1, **caller.headers), 413, "payload_too_large")
 
 
 def test_an_upload_of_exactly_the_cap_passes_and_one_byte_more_does_not(world: World, door: Door) -> None:
@@ -97,6 +98,15 @@ def test_an_upload_of_exactly_the_cap_passes_and_one_byte_more_does_not(world: W
     assert_refused(upload(door, world.fay, exactly + b"\n"), 413, "payload_too_large")
     eventually(lambda: not stored(world))
     assert upload(door, world.fay, exactly).status == 200
+
+
+def test_nine_full_fields_fit_around_a_file_of_exactly_the_cap(world: World, door: Door) -> None:
+    content = simple_pdf()
+    exactly = content + b"\n" * (20 * MB - len(content))
+    field = b'--edge\r\nContent-Disposition: form-data; name="%d"\r\n\r\n' + b"x" * 65_536 + b"\r\n"
+    body = b"".join(field % number for number in range(9)) + form(exactly)
+    reply = door.ask("POST", "/api/v1/files", {"Content-Type": TYPE, **world.fay.headers}, body)
+    assert reply.status == 200, reply.body
 
 
 def test_an_upload_in_chunks_is_cut_off_at_the_cap(world: World, door: Door) -> None:
@@ -143,6 +153,44 @@ def test_a_body_that_is_no_upload_has_a_small_cap(world: World, door: Door) -> N
     assert_refused(announce(door, MB + 1, "/api/v1/user", "GET", **world.pia.headers), 413, "payload_too_large")
     assert door.ask("GET", "/api/v1/user", world.pia.headers, b"x" * MB).status == 200
     assert_refused(announce(door, MB + 1, "/api/v1/user", "GET"), 401, "unauthorized")
+
+
+def chunked(path: str, **headers: str) -> bytes:
+    """The head of a request whose body comes in chunks."""
+    return head("DELETE", path, {"Transfer-Encoding": "chunked", **headers})
+
+
+def test_a_body_in_chunks_is_refused_before_its_first_byte_and_counted_once(make: Make) -> None:
+    world = make(address_limit=2)
+    with opened(world) as door:
+        for left in ("1", "0"):
+            refused = door.send(chunked("/api/v1/files/abcdefghijkl", Authorization="Bearer guess"))
+            assert_refused(refused, 401, "unauthorized")
+            assert refused.headers["x-ratelimit-remaining"] == left
+        limited = door.send(chunked("/api/v1/files/abcdefghijkl", Authorization="Bearer guess"))
+        assert_refused(limited, 429, "rate_limited")
+
+
+def test_a_body_in_chunks_without_a_credential_is_refused_before_its_first_byte(door: Door) -> None:
+    refused = door.send(chunked("/api/v1/files/abcdefghijkl"))
+    assert_refused(refused, 401, "unauthorized")
+    assert refused.headers["x-ratelimit-remaining"] == "119"
+
+
+def test_a_small_body_in_chunks_passes_with_a_key_and_counts_once(make: Make) -> None:
+    world = make(rate_limit=2)
+    with opened(world) as door:
+        path = f"/api/v1/files/{world.pia.upload()['uuid']}"
+        deleted = door.send(chunked(path, **world.pia.headers), b"2\r\n{}\r\n0\r\n\r\n")
+        assert (deleted.status, deleted.headers["x-ratelimit-remaining"]) == (200, "0")
+        assert_refused(door.send(chunked(path, **world.pia.headers)), 429, "rate_limited")
+
+
+def test_an_upload_of_nothing_lacks_its_file(door: Door, world: World) -> None:
+    """A missing ``file`` part is 400; 415 is for a body of another type, in chunks too."""
+    assert_refused(door.ask("POST", "/api/v1/files", world.pia.headers), 400, "bad_request")
+    untyped = head("POST", "/api/v1/files", {"Transfer-Encoding": "chunked", **world.pia.headers})
+    assert_refused(door.send(untyped, b"2\r\n{}\r\n0\r\n\r\n"), 415, "unsupported_media_type")
 
 
 def test_outside_the_api_bodies_are_small_too(world: World, door: Door) -> None:
@@ -211,3 +259,21 @@ def test_an_error_of_the_listener_outside_the_api_is_plain_text(door: Door) -> N
     assert reply.status == 400
     assert reply.headers["content-type"] == "text/plain; charset=utf-8"
     assert reply.headers["x-request-id"]
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert reply.headers["x-frame-options"] == "DENY"
+    assert reply.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+    assert reply.headers["cache-control"] == "private, no-store"
+    assert reply.headers["referrer-policy"] == "no-referrer"
+
+
+def test_a_refusal_of_the_listener_is_one_line_in_the_log_without_its_address(
+    door: Door, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="docshare"):
+        reply = announce(door, 9 * MB, "/api/v1/files/abcdefghijkl", "DELETE")
+        assert_refused(reply, 401, "unauthorized")
+    (line,) = [record.__dict__ for record in caplog.records]
+    assert (line["levelname"], line["message"]) == ("INFO", "refused")
+    assert (line["method"], line["status"]) == ("DELETE", 401)
+    assert line["request"] == reply.headers["x-request-id"]
+    assert "abcdefghijkl" not in str(line)

@@ -1,6 +1,7 @@
 """Every error under /api is a problem document (section Errors)."""
 
 import io
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from docshare.server import shell
+from docshare.server.api import auth
 from tests.api.table import UNKNOWN_UUID
 from tests.support.cast import World
 
@@ -73,6 +75,11 @@ def test_an_upload_that_is_no_form_is_a_problem(world: World, content_type: str)
     assert_problem(answer, 415, "unsupported_media_type")
 
 
+def test_an_upload_of_nothing_lacks_its_file_and_not_a_content_type(world: World) -> None:
+    """A missing ``file`` part is 400."""
+    assert_problem(world.pia.post("/api/v1/files"), 400, "bad_request")
+
+
 def test_an_unforeseen_failure_is_a_problem_that_tells_nothing(world: World) -> None:
     shell.attach(world.app, replace(world.rt, engine=BrokenEngine()))  # type: ignore[arg-type]
     answer = world.pia.post("/api/v1/files", data={"file": (io.BytesIO(b"%PDF-1.7"), "a.pdf")})
@@ -80,6 +87,30 @@ def test_an_unforeseen_failure_is_a_problem_that_tells_nothing(world: World) -> 
     assert b"secret" not in answer.data
     assert answer.headers["X-Request-Id"]
     assert answer.headers["RateLimit"]
+
+
+def test_a_judgement_that_fails_is_a_whole_problem_too(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Internal errors are 500 ``internal``, with all headers, and the log names the request."""
+
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("the secret of the key room")
+
+    monkeypatch.setattr(auth, "authenticate", broken)
+    with caplog.at_level(logging.INFO, logger="docshare"):
+        answer = world.pia.get("/api/v1/user")
+    assert_problem(answer, 500, "internal")
+    assert b"secret" not in answer.data
+    assert (answer.headers["RateLimit"], answer.headers["RateLimit-Policy"]) == (
+        '"default";r=120;t=60',
+        '"default";q=120;w=60',
+    )
+    assert answer.headers["Cache-Control"] == "private, no-store"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    lines = [(record.levelname, record.getMessage(), record.__dict__["request"]) for record in caplog.records]
+    request_id = answer.headers["X-Request-Id"]
+    assert lines == [("ERROR", "request failed", request_id), ("INFO", "request", request_id)]
 
 
 def test_a_failed_upload_leaves_no_bytes(world: World) -> None:

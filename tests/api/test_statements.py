@@ -41,6 +41,23 @@ def test_an_authenticated_request_costs_two_statements(world: World, path: str) 
     assert "api_keys" in seen[0]
 
 
+@pytest.mark.parametrize(("person", "counts"), [("fay", 2), ("pia", 0)])
+def test_an_upload_counts_files_only_where_slots_are_limited_and_no_further(
+    world: World, person: str, counts: int
+) -> None:
+    caller = getattr(world, person)
+    seen: list[str] = []
+    connection = world.rt.db.sqlite.connection()
+    connection.set_trace_callback(seen.append)
+    try:
+        caller.upload()
+    finally:
+        connection.set_trace_callback(None)
+    counting = [text for text in seen if "COUNT(*)" in text]
+    assert len(counting) == counts
+    assert all(text.endswith("LIMIT 3)") for text in counting)
+
+
 @pytest.mark.parametrize("path", ["/api/v1", "/api/v1/openapi.json"])
 def test_a_public_document_costs_none(world: World, path: str) -> None:
     assert statements(world, path) == []

@@ -131,3 +131,10 @@ class TestTheChannel:
             assert self.post(server, key, {"command": "key create", "args": {}}).status_code == 400
             assert self.post(server, key, {"command": "key create", "args": {"email": 1}}).status_code == 400
             assert self.post(server, key, ["account list"]).status_code == 400
+
+    @pytest.mark.parametrize("raw", [b"[" * 60_000, b'{"command": "owner", "args": {"a": "\\ud800"}}', b"\xff", b""])
+    def test_a_body_that_two_parsers_would_read_differently_is_400(self, tmp_path: Path, raw: bytes) -> None:
+        with served(tmp_path) as server:
+            key = {"Authorization": f"Instance {(server.data_dir / 'instance.key').read_text().strip()}"}
+            answer = requests.post(f"{server.url}/_admin", data=raw, headers=key, timeout=10)
+        assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")

@@ -57,6 +57,8 @@ class Rig:
         self.heads.append(head)
         if head.path == "/refuse":
             return Refuse(401, [("WWW-Authenticate", "Bearer"), ("Content-Type", "text/plain")], b"who are you?")
+        if head.path == "/unwritable":
+            return Refuse(404, [("X-Price", "5 €")])
         if head.path == "/broken-judge":
             raise RuntimeError("the judge fell asleep")
         if head.path == "/files":

@@ -170,6 +170,12 @@ def test_an_error_that_cannot_be_drawn_is_still_answered(rig: Rig) -> None:
         assert (answer.status, answer.headers["content-type"]) == (400, "text/plain; charset=utf-8")
 
 
+def test_a_refusal_that_fits_no_header_block_is_a_500(rig: Rig) -> None:
+    with Wire(rig.port) as wire:
+        wire.send(request("GET", "/unwritable"))
+        assert wire.answer().status == 500
+
+
 def test_an_application_that_fails_is_a_drawn_500(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     with Wire(rig.port) as wire:
         wire.send(request("GET", "/boom"))

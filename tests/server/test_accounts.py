@@ -10,7 +10,7 @@ from docshare.contract.problems import Problem
 from docshare.server.models import OAuthClient
 from docshare.server.runtime import Runtime
 from docshare.server.services import accounts, intake, purging
-from docshare.server.services.callers import authenticate
+from docshare.server.services.callers import Caller, authenticate
 from docshare.server.uploads import ReceivedFile
 from tests.support.cast import World
 from tests.support.pdfs import simple_pdf
@@ -145,6 +145,22 @@ def test_a_deleted_account_takes_its_files_and_keys_with_it(world: World) -> Non
     assert world.http.get(f"/{made['shortId']}").status_code == 404
 
 
+def upload_late(rt: Runtime, caller: Caller) -> None:
+    part = rt.blobs.part()
+    part.write(simple_pdf())
+    part.close()
+    intake.take(rt, caller, ReceivedFile("late.pdf", "application/pdf", part))
+
+
+def test_an_upload_that_lands_after_its_account_is_gone_is_401(world: World) -> None:
+    caller = authenticate(world.rt, f"Bearer {world.pia.key}")
+    accounts.delete_account(world.rt, world.pia.email)
+    with pytest.raises(Problem) as refused:
+        upload_late(world.rt, caller)
+    assert refused.value.code == "unauthorized"
+    assert [path for path in world.rt.blobs.root.rglob("*") if path.is_file()] == []
+
+
 def test_an_upload_that_lands_while_its_account_is_deleted_leaves_no_bytes(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,10 +170,7 @@ def test_an_upload_that_lands_while_its_account_is_deleted_leaves_no_bytes(
 
     def purge_as_another_upload_lands(rt: Runtime, file_id: int) -> bool:
         monkeypatch.setattr(purging, "purge", real)
-        part = rt.blobs.part()
-        part.write(simple_pdf())
-        part.close()
-        intake.take(rt, caller, ReceivedFile("late.pdf", "application/pdf", part))
+        upload_late(rt, caller)
         return real(rt, file_id)
 
     monkeypatch.setattr(purging, "purge", purge_as_another_upload_lands)

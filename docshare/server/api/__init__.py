@@ -6,8 +6,8 @@ from typing import Any
 from flask import Flask, Response, g, request
 
 from docshare.server.api import problems
-from docshare.server.api.auth import NOWHERE, Entrance, admit
-from docshare.server.api.ratelimit import rate_headers
+from docshare.server.api.auth import NOWHERE, Admission, Entrance, Tally, admit
+from docshare.server.api.ratelimit import rate_headers, unattributed
 from docshare.server.api.routes import ROUTES, Route
 from docshare.server.multipart import FORM, FORM_ERROR
 from docshare.server.shell import client_address, rt
@@ -39,13 +39,15 @@ def _view(route: Route) -> Callable[..., Response]:
 
 
 def _enter() -> None:
+    # First of all: if the judgement itself fails, the answer needs its headers all the same.
+    g.admission = Admission(unattributed(rt()))
     if not problems.under_api(request.path):
         return
     entrance = _ENTRANCES.get(request.endpoint or "", NOWHERE)
     environ: dict[str, Any] = request.environ
     # The bundled listener judged and counted an upload when its head was complete; only it puts these two here.
-    counted = FORM in environ or FORM_ERROR in environ
-    g.admission = admit(rt(), entrance, environ.get("HTTP_AUTHORIZATION"), client_address, counted=counted)
+    tally = Tally.BEFORE if FORM in environ or FORM_ERROR in environ else Tally.NOW
+    g.admission = admit(rt(), entrance, environ.get("HTTP_AUTHORIZATION"), client_address, tally)
     if g.admission.refusal is not None:
         raise g.admission.refusal
 

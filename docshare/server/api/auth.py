@@ -5,6 +5,7 @@ Spec: Authentication, Limits. The listener asks for uploads before their bodies,
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from docshare.contract.limits import ADDRESS, REQUESTS, RatePolicy
 from docshare.contract.problems import Problem
@@ -34,36 +35,53 @@ class Admission:
     refusal: Problem | None = None
 
 
+class Tally(Enum):
+    """When a request is counted: ``NOW``; ``BEFORE``, so that its place in the window is taken; ``LATER``, by the
+    application, so that this judgement only looks."""
+
+    NOW = auto()
+    BEFORE = auto()
+    LATER = auto()
+
+
 NOWHERE = Entrance()
 
 
 def admit(
-    rt: Runtime, entrance: Entrance, authorization: str | None, address: Callable[[], str], *, counted: bool = False
+    rt: Runtime,
+    entrance: Entrance,
+    authorization: str | None,
+    address: Callable[[], str],
+    tally: Tally = Tally.NOW,
 ) -> Admission:
     """Judge one request.
 
-    Parameters: ``authorization`` the header's value; ``address`` tells the reader's IP where it matters; ``counted``
-    whether the request was counted before and must not be counted again.
+    Parameters: ``authorization`` the header's value; ``address`` tells the reader's IP where it matters; ``tally`` when
+    the request is counted.
     """
     if entrance.public or not authorization:
-        admission = _by_address(rt, entrance, address())
+        # Spec gap: a request without a credential counts under the general window of its address, not under failures.
+        admission = _by_address(rt, entrance, address(), tally)
         missing = entrance.scope is not None and admission.refusal is None
         return Admission(admission.allowance, refusal=_missing()) if missing else admission
     try:
         caller = authenticate(rt, authorization)
     except Problem as problem:
         # Spec gap: failed credentials are counted by address, or every guess would have a window of its own.
-        allowance = rt.limits.hit(ADDRESS, address_key(address()), rt.config.address_limit)
+        count = rt.limits.look if tally is Tally.LATER else rt.limits.hit
+        allowance = count(ADDRESS, address_key(address()), rt.config.address_limit)
         return Admission(allowance, refusal=problem if allowance.allowed else rate_problem(allowance))
-    # Keyed by the token, so that a header written in another way is no fresh window.
-    count = rt.limits.look if counted else rt.limits.hit
+    # Spec gap: a valid key passes although its address used up its failures, or a stranger behind the same address
+    # could lock its owner out. Keyed by the token, so that a header written in another way is no fresh window.
+    count = rt.limits.hit if tally is Tally.NOW else rt.limits.look
     allowance = count(REQUESTS, caller.credential, rt.config.rate_limit)
-    return Admission(allowance, caller, _refusal(caller, entrance, allowance, counted=counted))
+    return Admission(allowance, caller, _refusal(caller, entrance, allowance, tally))
 
 
-def _by_address(rt: Runtime, entrance: Entrance, address: str) -> Admission:
+def _by_address(rt: Runtime, entrance: Entrance, address: str, tally: Tally) -> Admission:
     limit = rt.config.rate_limit if entrance.policy is REQUESTS else entrance.policy.limit
-    allowance = rt.limits.hit(entrance.policy, address_key(address), limit)
+    count = rt.limits.look if tally is Tally.LATER else rt.limits.hit
+    allowance = count(entrance.policy, address_key(address), limit)
     return Admission(allowance, refusal=None if allowance.allowed else rate_problem(allowance))
 
 
@@ -71,8 +89,8 @@ def _missing() -> Problem:
     return Problem("unauthorized", "This route needs a credential.")
 
 
-def _refusal(caller: Caller, entrance: Entrance, allowance: Allowance, *, counted: bool) -> Problem | None:
-    if not counted and not allowance.allowed:
+def _refusal(caller: Caller, entrance: Entrance, allowance: Allowance, tally: Tally) -> Problem | None:
+    if tally is not Tally.BEFORE and not allowance.allowed:
         return rate_problem(allowance)
     try:
         if entrance.scope is not None:

@@ -9,12 +9,12 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
 
 from docshare.contract.problems import Problem
-from docshare.server.api.auth import NOWHERE, Admission, admit
-from docshare.server.api.files import FORM_OVERHEAD
+from docshare.server.api.auth import NOWHERE, Admission, Tally, admit
 from docshare.server.api.problems import http_problem, refuse, under_api
 from docshare.server.api.routes import ROUTES, Route
 from docshare.server.runtime import Runtime
 from docshare.server.shell import forwarded_address
+from docshare.server.uploads import FORM_OVERHEAD
 from docshare.server.verdicts import Accept, Head, Judge, Verdict
 
 SMALL_BODY = 1 << 20  # bytes of any body that is no upload
@@ -54,22 +54,34 @@ def make_judge(rt: Runtime) -> Judge:
 
 
 def _judge_body(rt: Runtime, head: Head) -> Verdict:
-    """A request under /api that brings a body. What is judged here is counted here."""
+    """A request under /api that brings a body. What is refused here, and every upload, is counted here."""
     target = _target(head)
     if target.problem is None and not target.takes_uploads and (head.content_length or 0) <= SMALL_BODY:
-        return _SMALL
-    entrance = NOWHERE if target.route is None else target.route.entrance
-    headers = head.headers
-    admission = admit(
-        rt,
-        entrance,
-        headers.get("authorization"),
-        lambda: forwarded_address(rt, head.peer, headers.get("x-forwarded-for")),
-    )
+        return _judge_chunks(rt, head, target) if head.chunked else _SMALL
+    admission = _admit(rt, head, target, Tally.NOW)
     try:
         return _accept(rt, head, target, admission)
     except Problem as problem:
         return refuse(rt, problem, admission.allowance)
+
+
+def _judge_chunks(rt: Runtime, head: Head, target: _Target) -> Verdict:
+    """A body of unknown size where none but small ones are taken: the application counts what may go on to it."""
+    refusal = _admit(rt, head, target, Tally.LATER).refusal
+    if refusal is None:
+        return _SMALL
+    return refuse(rt, refusal, _admit(rt, head, target, Tally.NOW).allowance)
+
+
+def _admit(rt: Runtime, head: Head, target: _Target, tally: Tally) -> Admission:
+    headers = head.headers
+    return admit(
+        rt,
+        NOWHERE if target.route is None else target.route.entrance,
+        headers.get("authorization"),
+        lambda: forwarded_address(rt, head.peer, headers.get("x-forwarded-for")),
+        tally,
+    )
 
 
 def _target(head: Head) -> _Target:

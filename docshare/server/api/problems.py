@@ -2,7 +2,7 @@
 
 import json
 
-from flask import Flask, Response, request
+from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from docshare.contract.problems import MEDIA_TYPE, PROBLEMS, Problem
@@ -17,7 +17,8 @@ from docshare.server.verdicts import Refuse
 _CHALLENGED = (401, 403)  # Spec: Authentication 8
 _PLAIN_TYPE = "text/plain; charset=utf-8"
 
-# Spec gap: nothing under /api may be kept by a cache, framed, or taken for another type than declared.
+# Spec gap: nothing under /api, and no error of the listener anywhere, may be kept by a cache, framed, or taken for
+# another type than declared.
 COMMON_HEADERS: Headers = [
     ("Cache-Control", "private, no-store"),
     ("Vary", "Authorization, Cookie"),
@@ -29,7 +30,6 @@ COMMON_HEADERS: Headers = [
 
 
 def under_api(path: str) -> bool:
-    """Whether errors of this address are problem documents."""
     """Whether errors of this address are problem documents."""
     return path.startswith("/api/")
 
@@ -60,8 +60,8 @@ def draw_error(rt: Runtime, status: int, path: str | None, detail: str) -> Refus
     problem = _problem(status, detail)
     if path is None or under_api(path):
         return refuse(rt, problem, unattributed(rt))
-    headers = [("Content-Type", _PLAIN_TYPE), *_headers(problem).items(), ("X-Request-Id", rt.token(16))]
-    return Refuse(status, headers, detail.encode())
+    headers = [("Content-Type", _PLAIN_TYPE), *_headers(problem).items(), *COMMON_HEADERS]
+    return Refuse(status, [*headers, ("X-Request-Id", rt.token(16))], detail.encode())
 
 
 def http_problem(error: HTTPException) -> Problem:
@@ -90,7 +90,7 @@ def _answer_http(error: HTTPException) -> Response:
 
 
 def _answer_unexpected(error: Exception) -> Response:
-    LOGGER.error("request failed", exc_info=error)
+    LOGGER.error("request failed", exc_info=error, extra={"request": g.get("request_id")})
     return _answer(Problem("internal", "Something went wrong here; it was logged."))
 
 

@@ -4,16 +4,18 @@ import json
 from itertools import groupby
 
 from docshare.contract.media import STORED_TYPE
+from docshare.contract.plans import PLAN_LIMITS
 from docshare.server.models import File, Revision
 from docshare.server.multipart import ReceivedFile
 from docshare.server.pdf.engine import Inspection
 from docshare.server.rules import intake as rules
 from docshare.server.rules.names import clean_name
+from docshare.contract.problems import Problem
 from docshare.server.runtime import Runtime
-from docshare.server.services import files
 from docshare.server.services.callers import Caller
 
 SHORT_ID_CHARS = 12
+_COUNT_UP_TO = "SELECT COUNT(*) FROM (SELECT 1 FROM files WHERE owner_id = ? AND trashed_at IS NULL LIMIT ?)"
 
 
 def admit(rt: Runtime, caller: Caller, length: int | None) -> int:
@@ -23,7 +25,7 @@ def admit(rt: Runtime, caller: Caller, length: int | None) -> int:
     so the caller takes that off. Returns the largest file in bytes that may follow. Raises ``forbidden``,
     ``payload_too_large``, ``unavailable``.
     """
-    rules.require_slot(caller.plan, files.active_count(rt, caller.account_id))
+    _require_slot(rt, caller)
     if length is not None:
         rules.require_size(caller.plan, length)
     rules.require_room(rt.blobs.free_bytes(), length or 0)
@@ -45,8 +47,10 @@ def take(rt: Runtime, caller: Caller, received: ReceivedFile) -> File:
     now = rt.clock()
     try:
         with rt.db.write():
+            if rt.db.row("SELECT 1 FROM accounts WHERE id = ?", (caller.account_id,)) is None:
+                raise Problem("unauthorized", "The account of this credential was deleted.")
             # Judged again inside the transaction: two uploads may race for the last slot.
-            rules.require_slot(caller.plan, files.active_count(rt, caller.account_id))
+            _require_slot(rt, caller)
             row = File.create(
                 uuid=rt.uuid(),
                 short_id=_free_short_id(rt),
@@ -67,6 +71,15 @@ def take(rt: Runtime, caller: Caller, received: ReceivedFile) -> File:
         rt.blobs.delete(blob)
         raise
     return row
+
+
+def _require_slot(rt: Runtime, caller: Caller) -> None:
+    """Raise ``forbidden`` when all slots are taken. A plan without a limit counts nothing, any other only so far."""
+    slots = PLAN_LIMITS[caller.plan].file_slots
+    if slots is None:
+        return
+    row = rt.db.row(_COUNT_UP_TO, (caller.account_id, slots))
+    rules.require_slot(caller.plan, int(row[0]) if row else 0)
 
 
 def _first_revision(row: File) -> None:
