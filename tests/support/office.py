@@ -70,6 +70,11 @@ def changed(package: bytes, changes: Mapping[str, bytes | str]) -> bytes:
     return zipped(parts(package) | new)
 
 
+def without(package: bytes, name: str) -> bytes:
+    """``package`` without one of its parts."""
+    return zipped({other: data for other, data in parts(package).items() if other != name})
+
+
 def relationship(name: str, kind: str, target: str, mode: str = "External") -> str:
     """One element of a .rels part."""
     outside = f' TargetMode="{mode}"' if mode else ""
@@ -114,8 +119,9 @@ def linked_object(package: bytes, target: str, kind: str = "oleObject") -> bytes
     frame = (
         '<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id="77" name="o"/><p:cNvGraphicFramePr/><p:nvPr/>'
         '</p:nvGraphicFramePr><p:xfrm><a:off x="0" y="0"/><a:ext cx="4000000" cy="4000000"/></p:xfrm><a:graphic>'
-        '<a:graphicData uri="http://schemas.openxmlformats.org/presentationml/2006/ole"><p:oleObj name="x" r:id="outside"'
-        ' imgW="4000000" imgH="4000000" progId="Word.Document.12"><p:link updateAutomatic="1"/></p:oleObj>'
+        '<a:graphicData uri="http://schemas.openxmlformats.org/presentationml/2006/ole"><p:oleObj name="x"'
+        ' r:id="outside" imgW="4000000" imgH="4000000" progId="Word.Document.12">'
+        '<p:link updateAutomatic="1"/></p:oleObj>'
         "</a:graphicData></a:graphic></p:graphicFrame></p:spTree>"
     )
     return related(replaced(package, SLIDE, "</p:spTree>", frame), SLIDE_RELS, relationship("outside", kind, target))
@@ -145,7 +151,9 @@ def compound(*streams: str, nested: str = "", directory: bytes = b"") -> bytes:
     listing = listing.ljust(-(-len(listing) // _SECTOR) * _SECTOR, b"\0")
     sectors = len(listing) // _SECTOR
     table = [_TABLE, *range(2, sectors + 1), _END]
-    header = struct.pack("<8s16x5H6x8L", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 62, 3, 0xFFFE, 9, 6, 0, 1, 1, 0, 4096, _END, 0, _END)
+    header = struct.pack(
+        "<8s16x5H6x8L", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 62, 3, 0xFFFE, 9, 6, 0, 1, 1, 0, 4096, _END, 0, _END
+    )
     places = struct.pack("<109L", 0, *[_FREE] * 108)
     allocation = struct.pack(f"<{_SECTOR // 4}L", *table, *[_FREE] * (_SECTOR // 4 - len(table)))
     return header + struct.pack("<L", 0) + places + allocation + listing

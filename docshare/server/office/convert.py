@@ -1,0 +1,260 @@
+"""Office documents to PDF by LibreOffice: scanned, jailed, limited, and judged by what comes out (spec: hardening F9 to
+F11).
+
+LibreOffice gets a throw-away profile, a copy of the document and a directory of its own. Whether it says that it has
+succeeded does not count: it exits 0 without having written anything for every document it cannot read.
+"""
+
+import contextlib
+import logging
+import os
+import shutil
+import stat
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from docshare.contract.media import DOCUMENTS
+from docshare.contract.plans import MB
+from docshare.contract.problems import Problem
+from docshare.server.blobs import Part
+from docshare.server.office import environment
+from docshare.server.office.jail import LEVELS, Order
+from docshare.server.office.package import open_package, refusal
+from docshare.server.office.process import Jailed, LateError, SetupError
+from docshare.server.office.profile import write_profile
+from docshare.server.office.scan import scan
+from docshare.server.office.slots import Slots
+
+MISSING_HINT = (
+    "Export the document as PDF and upload that. The operator can install LibreOffice and restart the server "
+    "(on Debian: apt install libreoffice-writer-nogui libreoffice-impress-nogui)."
+)
+_PROGRAMS = ("soffice", "libreoffice")
+_TIMEOUT_S = 60.0
+_PATIENCE_S = 30.0
+_PROBE_S = 20.0
+_MISSING_RETRY_S = 3600
+_BLOCK = 1 << 20
+_PDF = b"%PDF-"
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_log = logging.getLogger(__name__)
+
+
+class _Filters(NamedTuple):
+    """LibreOffice's names: named, so that it does not judge for itself what a document is."""
+
+    read: str
+    write: str
+
+
+_FILTERS = {
+    "docx": _Filters("MS Word 2007 XML", "writer_pdf_Export"),
+    "pptx": _Filters("Impress MS PowerPoint 2007 XML", "impress_pdf_Export"),
+    "ppt": _Filters("MS PowerPoint 97", "impress_pdf_Export"),
+}
+_WARNINGS = {
+    "network": "LibreOffice has no network but sees the files of this host: no mounts in a user namespace are allowed",
+    "bare": "LibreOffice has network and files of this host: it is kept apart only where user namespaces are allowed",
+}
+_SCANNED = ("docx", "pptx")  # a .ppt has no parts that could be judged apart: the jail alone holds it
+
+
+def find_program() -> Path | None:
+    """LibreOffice on the search path of this process, None when it is not installed."""
+    found = next(filter(None, map(shutil.which, _PROGRAMS)), None)
+    return Path(found) if found else None
+
+
+class Converter:
+    """Converts documents, a few at a time. Safe to use from many threads.
+
+    Parameters: ``tmp`` a directory for what lives only during a conversion (empty it before the first); ``program``
+    LibreOffice's launcher or None; ``slots`` conversions at once; ``timeout_s`` wall clock of one; ``patience_s`` how
+    long a caller waits for a slot, and ``max_waiting`` how many may.
+    """
+
+    def __init__(
+        self,
+        tmp: Path,
+        program: Path | None,
+        *,
+        slots: int = 2,
+        timeout_s: float = _TIMEOUT_S,
+        patience_s: float = _PATIENCE_S,
+        max_waiting: int = 2,
+    ) -> None:
+        self._tmp = tmp.resolve()
+        self._program = program
+        self._timeout_s = timeout_s
+        self._slots = Slots(slots, patience_s=patience_s, max_waiting=max_waiting)
+        self._lock = threading.Lock()
+        self._probing = threading.Lock()
+        self._level: str | None = None
+        self._running: set[Jailed] = set()
+        self._closed = False
+
+    @property
+    def available(self) -> bool:
+        """Whether LibreOffice is there."""
+        return self._program is not None
+
+    @property
+    def level(self) -> str:
+        """How well LibreOffice is kept apart on this host, a word of ``jail.LEVELS``; found out once, at first use.
+
+        Raises Problem ``unavailable`` when it does not start at all.
+        """
+        with self._probing:
+            if self._level is None:
+                self._level = self._probe()
+            return self._level
+
+    def convert(self, source: Path, kind: str, part: Part) -> None:
+        """Write the PDF of the document at ``source`` into ``part``, which is empty.
+
+        ``kind``: what it really is (``detect.kind_of``). Raises Problem ``payload_too_large`` (over the kind's cap),
+        ``unprocessable`` (refused by the scan, unreadable, longer than the time limit), ``unavailable`` (LibreOffice
+        missing or busy). How many pages the PDF has, and whether it fits the plan, is for the caller to find out.
+        """
+        if not self.available:
+            raise Problem(
+                "unavailable",
+                "This server cannot convert office documents.",
+                hint=MISSING_HINT,
+                headers={"Retry-After": str(_MISSING_RETRY_S)},
+            )
+        _check_size(source, kind)
+        if kind in _SCANNED:
+            with source.open("rb") as file:  # a bomb waits for no slot
+                open_package(file).close()
+        with self._slots.taken():
+            if kind in _SCANNED:
+                scan(source, kind)
+            level = self.level
+            with self._workshop() as home:
+                document = home / f"document.{kind}"
+                shutil.copyfile(source, document)
+                self._run(level, home, _arguments(document, kind), self._timeout_s)
+                _collect(home / "document.pdf", part)
+
+    def close(self) -> None:
+        """End running conversions; their callers, and those who wait or come later, get ``unavailable``."""
+        self._slots.close()
+        with self._lock:
+            self._closed = True
+            running = list(self._running)
+        for jailed in running:
+            jailed.interrupt()
+
+    def _probe(self) -> str:
+        """The best level at which LibreOffice starts here."""
+        for level in LEVELS:
+            try:
+                with self._workshop() as home:
+                    status = self._start(level, home, ["--version"], _PROBE_S)
+            except SetupError as error:
+                _log.info("level %s: %s", level, error)
+                continue
+            except LateError:
+                break  # says nothing about what the host allows
+            if status == 0:
+                if level in _WARNINGS:
+                    _log.warning(_WARNINGS[level])
+                return level
+        raise _not_starting()
+
+    def _run(self, level: str, home: Path, arguments: list[str], timeout_s: float) -> None:
+        """Have LibreOffice work in ``home``. Its exit status says nothing, so it is only logged."""
+        try:
+            status = self._start(level, home, arguments, timeout_s)
+        except LateError as error:
+            _log.warning("a conversion was ended: %s", error)
+            raise refusal("Converting the document takes too long.", "Export it as PDF and upload that.") from error
+        except SetupError as error:
+            _log.error("LibreOffice cannot be kept apart: %s", error)
+            raise _not_starting() from error
+        if status:
+            _log.warning("LibreOffice ended with status %d", status)
+
+    def _start(self, level: str, home: Path, arguments: list[str], timeout_s: float) -> int:
+        jailed = Jailed(self._order(level, home, arguments))
+        with self._lock:
+            self._running.add(jailed)
+            closed = self._closed
+        try:
+            if closed:
+                jailed.interrupt()
+            return jailed.wait(timeout_s)
+        finally:
+            with self._lock:
+                self._running.discard(jailed)
+                closed = self._closed
+            if closed:
+                raise Problem("unavailable", "The server is stopping.", headers={"Retry-After": "5"})
+
+    def _order(self, level: str, home: Path, arguments: list[str]) -> Order:
+        assert self._program is not None
+        program = self._program.resolve()
+        # .../program/soffice needs the directories next to its own.
+        installation = program.parent.parent if program.parent.name == "program" else program.parent
+        return Order(
+            level=level,
+            command=[str(program), f"-env:UserInstallation={(home / 'profile').as_uri()}", *arguments],
+            env=environment.soffice(str(home)),
+            home=str(home),
+            programs=[str(installation)],
+            limits={"AS": 2048 * MB, "FSIZE": 512 * MB, "CPU": 90, "NOFILE": 512, "CORE": 0},
+        )
+
+    @contextlib.contextmanager
+    def _workshop(self) -> Iterator[Path]:
+        """A directory with a fresh profile, gone afterwards."""
+        home = Path(tempfile.mkdtemp(prefix="office-", dir=self._tmp))
+        try:
+            write_profile(home / "profile")
+            yield home
+        finally:
+            shutil.rmtree(home, ignore_errors=True)
+            if home.exists():
+                _log.warning("a directory of a conversion stays behind until the next start: %s", home.name)
+
+
+def _not_starting() -> Problem:
+    _log.error("LibreOffice is installed but does not start")
+    return Problem("unavailable", "LibreOffice does not start.", headers={"Retry-After": "60"})
+
+
+def _check_size(source: Path, kind: str) -> None:
+    cap = DOCUMENTS[kind].cap
+    if cap is not None and source.stat().st_size > cap:
+        raise Problem("payload_too_large", f"The file is larger than {cap // MB} MB, the limit of .{kind} documents.")
+
+
+def _arguments(document: Path, kind: str) -> list[str]:
+    filters = _FILTERS[kind]
+    return [
+        "--headless", "--norestore", "--nologo", "--nodefault", "--nolockcheck", "--nofirststartwizard",
+        f"--infilter={filters.read}", "--convert-to", f"pdf:{filters.write}", "--outdir", str(document.parent),
+        str(document),
+    ]  # fmt: skip
+
+
+def _collect(path: Path, part: Part) -> None:
+    """Copy the PDF at ``path`` into ``part``. Whatever wrote it has read a hostile file: only a plain file counts."""
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(os.fdopen(os.open(path, _READ), "rb"))
+        except OSError as error:
+            raise refusal("The document cannot be converted: it is damaged or uses what is not known here.") from error
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+            raise refusal("The document cannot be converted.")
+        while block := file.read(_BLOCK):
+            if not part.size and not block.startswith(_PDF):
+                raise refusal("The document cannot be converted.")
+            part.write(block)
+    if not part.size:
+        raise refusal("The document cannot be converted.")

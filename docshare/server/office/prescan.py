@@ -1,0 +1,160 @@
+"""What a .docx or .pptx must not hold, because a converter might act on it: judged before LibreOffice starts.
+
+An independent layer (spec: hardening F9, M22): LibreOffice 7.4 embeds files of its host through links that call
+themselves hyperlinks and through SVG images, whatever its profile says. Both are found here, and neither could reach
+anything from inside the jail.
+"""
+
+import posixpath
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+from urllib.parse import unquote
+
+from docshare.server.office import markup
+from docshare.server.office.package import DAMAGED, open_package, read_part, refusal
+
+_XML_NAMES = (".xml", ".rels", ".vml")
+_CONTENT_TYPES = "[content_types].xml"
+_MAIN_TYPES = {
+    "docx": re.compile(r".*\.wordprocessingml\.(document|template)\.main\+xml"),
+    "pptx": re.compile(r".*\.presentationml\.(presentation|slideshow|template)\.main\+xml"),
+}
+_GZIP = b"\x1f\x8b"
+_GZIP_WINDOW = 31
+_MAX_UNPACKED = 64 << 20
+_BLOCK = 1 << 16
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:|[/\\]{2}", re.I)
+_LOCAL = re.compile(r"(?:file:///)?(?:[a-z]:[/\\]|/)?[^:/\\][^:]*", re.I)
+_LINKS = frozenset({"hyperlink", "hlinkClick", "hlinkHover", "hlinkMouseOver"})
+_TEMPLATE = frozenset({"attachedTemplate"})
+_WORDS = {
+    "image": "a picture",
+    "oleobject": "a linked object",
+    "attachedtemplate": "a template on another machine",
+    "audio": "a sound",
+    "video": "a film",
+    "media": "a film or sound",
+    "subdocument": "another document",
+    "frame": "another document",
+    "mailmergesource": "the data of a form letter",
+}
+
+
+def prescan(file: BinaryIO, kind: str) -> None:
+    """Judge the package in ``file`` (seekable), a ``docx`` or ``pptx`` by its ``kind``. Memory and time grow with what
+    it unpacks to, so this belongs in a confined process.
+
+    Raises Problem ``unprocessable``: as ``open_package``, and no main part of the kind, macros, a document type
+    declaration, references to other places than plain hyperlinks, DDE fields, documents inside the text.
+    """
+    with open_package(file) as package:
+        parts = package.infolist()
+        outside: dict[str, markup.Outside] = {}
+        types: set[str] = set()
+        for part in parts:
+            name = part.filename.casefold()
+            if name == _CONTENT_TYPES:
+                types |= _declared_types(read_part(package, part))
+            elif name.endswith(".rels"):
+                outside[_source(name)] = _relationships(read_part(package, part))
+        _check_types(types, kind)
+        for part in parts:
+            _check_part(package, part, outside)
+
+
+def _check_part(package: zipfile.ZipFile, part: zipfile.ZipInfo, outside: dict[str, markup.Outside]) -> None:
+    name = part.filename.casefold()
+    if posixpath.basename(name) == "vbaproject.bin":
+        raise _macros()
+    blocks = _unpacked(read_part(package, part))
+    head = next(blocks, b"")
+    if head and (name.endswith(_XML_NAMES) or markup.looks_like(head)):
+        markup.check(_chained(head, blocks), outside.get(name, {}))
+    for _ in blocks:  # read to the end all the same: the directory must not lie about a size
+        pass
+
+
+def _declared_types(blocks: Iterable[bytes]) -> set[str]:
+    return {attributes.get("ContentType", "").casefold() for _, attributes in markup.elements(blocks)}
+
+
+def _check_types(types: set[str], kind: str) -> None:
+    """No macros, which Word itself does not open in a .docx, and a main part: without one an empty page would come."""
+    if any("macroenabled" in declared or "vbaproject" in declared for declared in types):
+        raise _macros()
+    if not any(_MAIN_TYPES[kind].fullmatch(declared) for declared in types):
+        raise refusal(DAMAGED)
+
+
+def _relationships(blocks: Iterable[bytes]) -> markup.Outside:
+    """The references of one part that lead out of the document: their ids, and which elements may use each."""
+    outside: markup.Outside = {}
+    for element, attributes in markup.elements(blocks):
+        if element != "Relationship":
+            continue
+        kind = attributes.get("Type", "").rpartition("/")[2].casefold()
+        target = unquote(attributes.get("Target", "")).strip()
+        if kind == "afchunk":
+            raise refusal(
+                "The document takes a part of its text from another document inside it.",
+                "Open it in Word, save it once, and send that.",
+            )
+        if kind == "vbaproject":
+            raise _macros()
+        if attributes.get("TargetMode", "").strip().casefold() == "external" or _SCHEME.match(target):
+            outside[attributes.get("Id", "")] = _permitted(kind, target)
+    return outside
+
+
+def _permitted(kind: str, target: str) -> frozenset[str]:
+    """The elements that may use a reference to ``target`` outside. Raises for all but hyperlinks and template names."""
+    if kind == "hyperlink":
+        return _LINKS
+    # Word notes the template's path of the author's machine in every document; nobody follows it.
+    if kind == "attachedtemplate" and _LOCAL.fullmatch(target):
+        return _TEMPLATE
+    raise refusal(
+        f"The document takes {_WORDS.get(kind, 'something')} from outside of it.",
+        "Embed linked pictures and objects, remove other links to files, and send it again.",
+    )
+
+
+def _source(name: str) -> str:
+    """The part whose references stand in the part ``name``: ``word/_rels/document.xml.rels`` -> word/document.xml."""
+    folder, _, leaf = name.rpartition("/")
+    return posixpath.join(posixpath.dirname(folder), leaf.removesuffix(".rels"))
+
+
+def _unpacked(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """``blocks``, or what is in them when they are gzip: pictures may be compressed once more."""
+    head = next(blocks, b"")
+    if not head.startswith(_GZIP):
+        yield from _chained(head, blocks)
+        return
+    unzip = zlib.decompressobj(_GZIP_WINDOW)
+    total = 0
+    try:
+        for block in _chained(head, blocks):
+            rest = block
+            while rest and not unzip.eof:
+                plain = unzip.decompress(rest, _BLOCK)
+                rest = unzip.unconsumed_tail
+                total += len(plain)
+                if total > _MAX_UNPACKED:
+                    raise refusal("The document unpacks to more than is accepted.")
+                if plain:
+                    yield plain
+    except zlib.error as error:
+        raise refusal(DAMAGED) from error
+
+
+def _chained(head: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    yield head
+    yield from blocks
+
+
+def _macros() -> Exception:
+    return refusal("The document holds macros.", "Save it without macros, as .docx or .pptx, and send it again.")

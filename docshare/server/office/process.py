@@ -1,0 +1,71 @@
+"""One jailed command as the server sees it: start, wait, end."""
+
+import contextlib
+import json
+import logging
+import os
+import signal
+import subprocess
+
+from docshare.server.office.environment import python
+from docshare.server.office.jail import Order
+
+_END_S = 5.0
+_log = logging.getLogger(__name__)
+
+
+class LateError(Exception):
+    """The command did not end in time."""
+
+
+class SetupError(Exception):
+    """The command was not started: the host does not allow the level, or has no processes left."""
+
+
+class Jailed:
+    """A command that runs. Parameter: ``order`` (``jail.Order``). Raises SetupError."""
+
+    def __init__(self, order: Order) -> None:
+        command, environment = python("docshare.server.office.jail", json.dumps(order))
+        try:
+            self._process = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C in the terminal is for the server
+            )
+        except OSError as error:
+            raise SetupError(str(error)) from error
+
+    def wait(self, timeout_s: float) -> int:
+        """The exit status of the command, negative for a signal; none of its processes runs any more.
+
+        Raises LateError after ``timeout_s`` seconds, SetupError.
+        """
+        try:
+            answer, _ = self._process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired as error:
+            raise LateError(f"it ran longer than {timeout_s:g} seconds") from error
+        finally:
+            self._end()
+        try:
+            return int(json.loads(answer)["exit"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise SetupError(answer.decode("utf-8", "replace").strip() or "it did not start") from error
+
+    def interrupt(self) -> None:
+        """End the command from another thread; the one that waits sees it end."""
+        self._process.terminate()
+
+    def _end(self) -> None:
+        """Have the launcher end everything, or else do it without the launcher."""
+        with self._process:
+            self._process.terminate()
+            try:
+                self._process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                _log.error("the launcher of LibreOffice does not end and is killed")
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)

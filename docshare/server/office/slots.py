@@ -1,0 +1,60 @@
+"""How many conversions run at once, who waits for one, and who is told to come back later."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+from docshare.contract.problems import Problem
+
+
+class Slots:
+    """``count`` places; at most ``max_waiting`` callers wait up to ``patience_s`` seconds for one.
+
+    The waiting hold threads of the server, so there must be few of them. Thread-safe.
+    """
+
+    def __init__(self, count: int, *, patience_s: float, max_waiting: int) -> None:
+        self._free = count
+        self._patience_s = patience_s
+        self._room = max_waiting
+        self._changed = threading.Condition()
+        self._closed = False
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[None]:
+        """A place, given back afterwards. Raises Problem ``unavailable``."""
+        self._take()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += 1
+                self._changed.notify()
+
+    def close(self) -> None:
+        """Send all away who wait or come later."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _take(self) -> None:
+        with self._changed:
+            if not self._free:
+                self._wait()
+            if self._closed:
+                raise Problem("unavailable", "The server is stopping.", headers={"Retry-After": "5"})
+            self._free -= 1
+
+    def _wait(self) -> None:
+        if not self._room:
+            raise _busy()
+        self._room -= 1
+        try:
+            if not self._changed.wait_for(lambda: self._free or self._closed, self._patience_s):
+                raise _busy()
+        finally:
+            self._room += 1
+
+
+def _busy() -> Problem:
+    return Problem("unavailable", "Too many documents are being converted now.", headers={"Retry-After": "30"})

@@ -1,0 +1,137 @@
+"""Containers that would cost too much, or that two readers read differently, are refused before LibreOffice starts."""
+
+import io
+import struct
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from docshare.server.blobs import Part
+from docshare.server.office.convert import Converter
+from docshare.server.office.detect import kind_of
+from tests.office.conftest import refused
+from tests.support import office
+
+Put = Callable[[bytes, str], Path]
+MB = 1 << 20
+WORD = office.parts(office.word())
+
+
+def packed(*added: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A Word document with more parts, also of equal names and of names that are forbidden."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as file:
+        for name, data in [*WORD.items(), *added]:
+            entry = zipfile.ZipInfo("x")
+            entry.filename, entry.compress_type = name, method
+            file.writestr(entry, data)
+    return out.getvalue()
+
+
+def blown_up(size: int, *, noise: int = 0) -> bytes:
+    """A Word document whose text is ``size`` bytes long, and which carries ``noise`` bytes that cannot be packed."""
+    text = b"<w:document>" + b" " * size + b"</w:document>"
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("word/media/noise.bin", b"\x07" * noise, zipfile.ZIP_STORED)
+        file.writestr("word/document.xml", text)
+    return out.getvalue()
+
+
+def patched(document: bytes, field: int, *values: int, width: str = "<L") -> bytes:
+    """``document`` with one field of the first directory entries replaced, one by each of ``values``."""
+    new, at = bytearray(document), 0
+    for value in values:
+        at = new.index(b"PK\x01\x02", at + 1)
+        struct.pack_into(width, new, at + field, value)
+    return bytes(new)
+
+
+def claiming(*sizes: int, noise: int) -> bytes:
+    """A Word document with parts of ``noise`` bytes that say they unpack to ``sizes``."""
+    parts = {f"word/media/{number}.bin": b"\x07" * noise for number in range(len(sizes))}
+    return patched(office.zipped(parts, zipfile.ZIP_STORED), SIZE, *sizes)
+
+
+def zip64(document: bytes) -> bytes:
+    """``document`` with the locator of a second, larger end record, which some readers follow and others do not."""
+    at = document.rindex(b"PK\x05\x06")
+    return document[:at] + struct.pack("<4sLQL", b"PK\x06\x07", 0, 0, 1) + document[at:]
+
+
+SIZE, METHOD, FLAGS = 24, 10, 8  # places in a directory entry
+BOMB, MANY = "The document unpacks to more than is accepted.", "The document holds too many parts."
+NAME, LOCKED = "The document holds a part with a forbidden name.", "The document is encrypted."
+DAMAGED = "The document is damaged or cut off."
+
+CONTAINERS: dict[str, tuple[Callable[[], bytes], str]] = {
+    "ratio over 100": (lambda: blown_up(40 * MB), BOMB),
+    "ratio over 100 hidden by padding": (lambda: blown_up(40 * MB, noise=2 * MB), BOMB),
+    "over 512 MB in total by its numbers": (lambda: claiming(*[200 * MB] * 3, noise=3 * MB), BOMB),
+    "over 256 MB in one part by its numbers": (lambda: claiming(257 * MB, noise=3 * MB), BOMB),
+    "10,001 entries": (lambda: packed(*[(f"word/{number}", b"") for number in range(10_001)]), MANY),
+    "a directory of 5 MB": (lambda: packed(*[(f"word/{number:05d}{'n' * 60_000}", b"") for number in range(90)]), MANY),
+    "an entry above": (lambda: packed(("../../etc/passwd", b"x")), NAME),
+    "an entry above, inside": (lambda: packed(("word/../../x", b"x")), NAME),
+    "an absolute entry": (lambda: packed(("/etc/passwd", b"x")), NAME),
+    "a backslash": (lambda: packed(("word\\..\\x", b"x")), NAME),
+    "a drive": (lambda: packed(("C:x", b"x")), NAME),
+    "a line end": (lambda: packed(("word/a\nb", b"x")), NAME),
+    "an empty step": (lambda: packed(("word//x", b"x")), NAME),
+    "the same entry twice": (lambda: packed(("word/document.xmX", b"<a/>")).replace(b"xmX", b"xml"), NAME),
+    "the same entry in other case": (lambda: packed(("WORD/Document.xml", b"<a/>")), NAME),
+    "a name cut by a zero byte": (lambda: packed(("word/xXx", b"x")).replace(b"xXx", b"x\0x"), NAME),
+    "an encrypted entry": (lambda: patched(packed(), FLAGS, 1, width="<H"), LOCKED),
+    "bzip2": (lambda: packed(method=zipfile.ZIP_BZIP2), DAMAGED),
+    "lzma": (lambda: packed(method=zipfile.ZIP_LZMA), DAMAGED),
+    "an unknown method": (lambda: patched(packed(), METHOD, 99, width="<H"), DAMAGED),
+    "two end records": (lambda: zip64(packed()), MANY),
+    "something before it": (lambda: b"PK\x03\x04" + b"\0" * 40 + packed(), DAMAGED),
+    "something behind it": (lambda: packed() + b"PK", DAMAGED),
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_dangerous_container_is_refused_by_its_directory(put: Put, name: str) -> None:
+    make, detail = CONTAINERS[name]
+    path = put(make(), "bomb.docx")
+    start = time.monotonic()
+    problem = refused(lambda: kind_of(path))
+    assert (problem.status, problem.detail) == (422, detail)
+    assert time.monotonic() - start < 1
+
+
+def test_many_parts_and_dense_small_ones_are_taken(put: Put) -> None:
+    parts = [(f"word/media/{number}.bin", bytes([number % 251]) * 20_000) for number in range(380)]
+    assert kind_of(put(packed(*parts, ("word/folder/", b"")), "dense.docx")) == "docx"
+
+
+@pytest.mark.parametrize("name", ["ratio over 100", "10,001 entries", "an entry above", "an encrypted entry"])
+def test_a_bomb_is_refused_without_starting_libreoffice(
+    converter: Converter, put: Put, part: Part, starts: list[list[str]], name: str
+) -> None:
+    path = put(CONTAINERS[name][0](), "bomb.docx")
+    start = time.monotonic()
+    assert refused(lambda: converter.convert(path, "docx", part)).status == 422
+    assert time.monotonic() - start < 1
+    assert starts == []
+
+
+@pytest.mark.parametrize("size", [0, 100, 50_000_000])
+def test_a_part_whose_size_is_a_lie_is_refused(
+    converter: Converter, put: Put, part: Part, starts: list[list[str]], size: int
+) -> None:
+    noise = office.zipped({"word/media/noise.bin": b"\x07" * 2_000_000} | WORD, zipfile.ZIP_STORED)
+    lying = patched(noise, SIZE, size)
+    assert refused(lambda: converter.convert(put(lying, "lie.docx"), "docx", part)).status == 422
+    assert starts == []
+
+
+def test_an_honest_document_does_start_libreoffice(
+    converter: Converter, put: Put, part: Part, starts: list[list[str]]
+) -> None:
+    converter.convert(put(office.word(), "honest.docx"), "docx", part)
+    assert any("--convert-to" in command for command in starts)

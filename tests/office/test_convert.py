@@ -1,0 +1,281 @@
+"""Conversion with the real LibreOffice: what comes out, what is refused, and what is left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pypdfium2
+import pytest
+
+from docshare.server.blobs import Part
+from docshare.server.office import convert as converting
+from docshare.server.office.convert import Converter
+from tests.office.conftest import processes, refused
+from tests.support import office
+from tests.support.waiting import eventually
+
+Put = Callable[[bytes, str], Path]
+Build = Callable[..., Converter]
+
+SERVER = """
+import sys
+from pathlib import Path
+from docshare.server.blobs import Part
+from docshare.server.office.convert import Converter
+data, program, source, made = map(Path, sys.argv[1:])
+Converter(data, program).convert(source, "docx", Part(made))
+"""
+NOTHING_CAME = "The document cannot be converted: it is damaged or uses what is not known here."
+
+
+def texts(part: Part) -> list[str]:
+    """The words of each page of the PDF in ``part``."""
+    part.close()
+    with pypdfium2.PdfDocument(part.path) as document:
+        return [" ".join(page.get_textpage().get_text_bounded().split()) for page in document]
+
+
+def test_a_word_document_becomes_a_pdf(converter: Converter, put: Put, part: Part, data: Path) -> None:
+    converter.convert(put(office.word("Grüße aus Word", pages=3), "letter.docx"), "docx", part)
+    assert texts(part) == ["Grüße aus Word"] * 3
+    assert part.head.startswith(b"%PDF-")
+    assert part.size == part.path.stat().st_size
+    assert list(data.iterdir()) == []
+
+
+def test_a_presentation_becomes_a_pdf(converter: Converter, put: Put, part: Part) -> None:
+    converter.convert(put(office.slides("One idea", pages=2), "show.pptx"), "pptx", part)
+    assert texts(part) == ["One idea"] * 2
+
+
+def test_an_old_presentation_becomes_a_pdf(converter: Converter, put: Put, part: Part, old: dict[str, bytes]) -> None:
+    converter.convert(put(old["ppt"], "show.ppt"), "ppt", part)
+    assert texts(part) == ["Old slides"]
+
+
+def test_two_documents_are_converted_at_once(converter: Converter, put: Put, tmp_path: Path, data: Path) -> None:
+    parts = [Part(tmp_path / f"{name}.part") for name in ("first", "second")]
+    sources = [put(office.word(f"Text {number}"), "same.docx") for number in (0, 1)]
+    threads = [
+        threading.Thread(target=converter.convert, args=(source, "docx", part))
+        for source, part in zip(sources, parts, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: len(list(data.glob("office-*/document.docx"))) == 2, seconds=30)
+    for thread in threads:
+        thread.join()
+    assert [texts(part) for part in parts] == [["Text 0"], ["Text 1"]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "document"),
+    [
+        ("ppt", office.compound("PowerPoint Document")),
+        ("docx", office.without(office.word(), "_rels/.rels")),
+    ],
+)
+def test_what_libreoffice_cannot_read_is_refused_though_it_says_nothing(
+    converter: Converter, put: Put, part: Part, data: Path, kind: str, document: bytes
+) -> None:
+    problem = refused(lambda: converter.convert(put(document, "broken"), kind, part))
+    assert (problem.status, problem.detail) == (422, NOTHING_CAME)
+    assert (part.size, list(data.iterdir())) == (0, [])
+
+
+def test_a_document_that_is_cut_off_is_refused(
+    converter: Converter, put: Put, part: Part, starts: list[list[str]]
+) -> None:
+    assert refused(lambda: converter.convert(put(office.word()[:-99], "cut.docx"), "docx", part)).status == 422
+    assert starts == []
+
+
+def test_a_hostile_document_is_refused_without_starting_libreoffice(
+    converter: Converter, put: Put, part: Part, starts: list[list[str]]
+) -> None:
+    hostile = office.linked_picture(office.word(), "file:///etc/passwd")
+    problem = refused(lambda: converter.convert(put(hostile, "bad.docx"), "docx", part))
+    assert (problem.status, problem.detail) == (422, "The document takes a picture from outside of it.")
+    assert starts == []
+
+
+@pytest.mark.parametrize(("kind", "megabytes"), [("docx", 25), ("pptx", 50), ("ppt", 50)])
+def test_a_document_over_the_cap_of_its_kind_is_refused(
+    converter: Converter, put: Put, part: Part, kind: str, megabytes: int
+) -> None:
+    path = put(b"PK", "big")
+    with path.open("r+b") as file:
+        file.truncate((megabytes << 20) + 1)
+    problem = refused(lambda: converter.convert(path, kind, part))
+    assert (problem.status, problem.detail) == (
+        413,
+        f"The file is larger than {megabytes} MB, the limit of .{kind} documents.",
+    )
+
+
+def test_without_libreoffice_the_operator_is_told_what_to_install(build: Build, put: Put, part: Part) -> None:
+    without = build(None)
+    problem = refused(lambda: without.convert(put(office.word(), "letter.docx"), "docx", part))
+    assert not without.available
+    assert (problem.status, problem.headers) == (503, {"Retry-After": "3600"})
+    assert "apt install libreoffice-writer-nogui libreoffice-impress-nogui" in problem.hint
+
+
+def test_libreoffice_is_found_on_the_search_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fake: Callable[[str], Path]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert converting.find_program() is None
+    program = fake("exit 0")
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert converting.find_program() == program
+
+
+def test_a_program_that_does_not_start_means_later(build: Build, put: Put, part: Part, tmp_path: Path) -> None:
+    broken = build(tmp_path / "soffice")
+    problem = refused(lambda: broken.convert(put(office.word(), "letter.docx"), "docx", part))
+    assert (problem.status, problem.headers) == (503, {"Retry-After": "60"})
+
+
+@pytest.mark.parametrize(
+    "behavior",
+    [
+        "exit 0",
+        "echo '<html>' > document.pdf",
+        ": > document.pdf",
+        "echo %PDF-1.7 > real; ln -s real document.pdf",
+        "echo %PDF-1.7 > real; ln real document.pdf",
+        "mkfifo document.pdf",
+        "mkdir document.pdf",
+        "echo %PDF-1.7 > document.docx",
+    ],
+    ids=["nothing", "HTML", "empty", "symbolic link", "hard link", "pipe", "directory", "other name"],
+)
+def test_success_is_a_plain_pdf_file_and_nothing_else(
+    build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path, behavior: str
+) -> None:
+    converter = build(fake(behavior))
+    assert refused(lambda: converter.convert(put(office.word(), "letter.docx"), "docx", part)).status == 422
+    assert (part.size, list(data.iterdir())) == (0, [])
+
+
+def test_a_failing_program_that_wrote_its_pdf_has_succeeded(
+    build: Build, fake: Callable[[str], Path], put: Put, part: Part
+) -> None:
+    build(fake("echo %PDF-1.7 > document.pdf; exit 1")).convert(put(office.word(), "letter.docx"), "docx", part)
+    assert part.path.read_bytes() == b"%PDF-1.7\n"
+
+
+def test_a_conversion_that_takes_too_long_leaves_no_process_and_no_file(
+    build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
+) -> None:
+    slow = build(fake("sleep 1000 & trap '' TERM; sleep 1000; sleep 1000"), timeout_s=1.0)
+    assert slow.level  # found out before the clock runs
+    start = time.monotonic()
+    problem = refused(lambda: slow.convert(put(office.word(), "slow.docx"), "docx", part))
+    assert (problem.status, problem.detail) == (422, "Converting the document takes too long.")
+    assert time.monotonic() - start < 5
+    assert processes(data) == {}
+    assert (part.size, list(data.iterdir())) == (0, [])
+
+
+def test_what_a_conversion_starts_ends_with_it(
+    build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
+) -> None:
+    build(fake("sleep 1000 & echo %PDF-1.7 > document.pdf")).convert(put(office.word(), "left.docx"), "docx", part)
+    assert processes(data) == {}
+
+
+def test_a_conversion_ends_with_the_server_however_that_ends(
+    fake: Callable[[str], Path], put: Put, data: Path, tmp_path: Path
+) -> None:
+    source, program = put(office.word(), "letter.docx"), fake("sleep 1000")
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVER, str(data), str(program), str(source), str(tmp_path / "made.part")],
+        env={"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    with server:
+        eventually(lambda: [line for line in processes(data).values() if line.startswith("sleep 1000")])
+        server.kill()
+    eventually(lambda: not processes(data))
+
+
+def test_a_conversion_ends_with_its_launcher(
+    build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
+) -> None:
+    converter, outcomes = build(fake("sleep 1000")), []
+    source = put(office.word(), "letter.docx")
+    thread = threading.Thread(
+        target=lambda: outcomes.append(refused(lambda: converter.convert(source, "docx", part)).status)
+    )
+    thread.start()
+    eventually(lambda: [line for line in processes(data).values() if line.startswith("sleep 1000")])
+    launcher = next(number for number, line in processes(data).items() if "docshare.server.office.jail" in line)
+    os.kill(launcher, signal.SIGKILL)  # as the kernel does when memory runs out
+    thread.join()
+    assert outcomes == [503]
+    eventually(lambda: not processes(data))
+
+
+def test_a_slot_is_given_back(build: Build, fake: Callable[[str], Path], put: Put, part: Part) -> None:
+    converter = build(fake("exit 0"), slots=1, max_waiting=0)
+    source = put(office.word(), "letter.docx")
+    for _ in range(3):
+        assert refused(lambda: converter.convert(source, "docx", part)).status == 422
+
+
+def test_who_waits_too_long_for_a_slot_is_sent_away(
+    build: Build, fake: Callable[[str], Path], put: Put, part: Part, tmp_path: Path, data: Path
+) -> None:
+    busy = build(fake("until [ -e go ]; do sleep 0.05; done; echo %PDF-1.7 > document.pdf"), slots=1, patience_s=0.2)
+    source, other = put(office.word(), "letter.docx"), Part(tmp_path / "other.part")
+    thread = threading.Thread(target=busy.convert, args=(source, "docx", part))
+    thread.start()
+    eventually(lambda: list(data.glob("office-*/document.docx")))
+    problem = refused(lambda: busy.convert(source, "docx", other))
+    assert (problem.status, problem.headers) == (503, {"Retry-After": "30"})
+    next(data.glob("office-*/document.docx")).with_name("go").touch()
+    thread.join()
+    assert (part.size, other.size) == (9, 0)
+    other.discard()
+
+
+def test_who_comes_when_enough_wait_is_sent_away_at_once(
+    build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
+) -> None:
+    busy = build(fake("sleep 1000"), slots=1, max_waiting=0, patience_s=1000)
+    source, outcomes = put(office.word(), "letter.docx"), []
+    thread = threading.Thread(
+        target=lambda: outcomes.append(refused(lambda: busy.convert(source, "docx", part)).detail)
+    )
+    thread.start()
+    eventually(lambda: list(data.glob("office-*/document.docx")))
+    assert refused(lambda: busy.convert(source, "docx", part)).status == 503
+    busy.close()
+    thread.join()
+    assert outcomes == ["The server is stopping."]
+
+
+def test_a_stop_ends_running_conversions_and_sends_the_waiting_away(
+    build: Build, fake: Callable[[str], Path], put: Put, part: Part, data: Path
+) -> None:
+    stopping = build(fake("sleep 1000"), slots=1, patience_s=1000)
+    source, outcomes = put(office.word(), "letter.docx"), []
+    threads = [
+        threading.Thread(target=lambda: outcomes.append(refused(lambda: stopping.convert(source, "docx", part)).detail))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: list(data.glob("office-*/document.docx")))
+    stopping.close()
+    for thread in threads:
+        thread.join()
+    assert outcomes == ["The server is stopping."] * 2
+    assert processes(data) == {}
+    assert refused(lambda: stopping.convert(source, "docx", part)).detail == "The server is stopping."

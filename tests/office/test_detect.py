@@ -1,0 +1,116 @@
+"""What a document is stands in the directory of its container; name and first bytes are only a hint."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from docshare.contract.problems import Problem
+from docshare.server.office.detect import kind_of
+from tests.office.conftest import refused
+from tests.support import office
+
+Put = Callable[[bytes, str], Path]
+
+
+def judged(path: Path) -> str:
+    """The kind, or the code of the refusal, within a second."""
+    start = time.monotonic()
+    try:
+        found = kind_of(path)
+    except Problem as problem:
+        found = problem.code
+    assert time.monotonic() - start < 1
+    return found
+
+
+ZIPS: list[tuple[str, bytes, str]] = [
+    ("a Word document", office.word(), "docx"),
+    ("a Word document with the name of a presentation", office.word(), "docx"),
+    ("a presentation", office.slides(), "pptx"),
+    (
+        "word/ far behind",
+        office.zipped({f"custom/{n}": b"x" for n in range(500)} | {"word/document.xml": b"<a/>"}),
+        "docx",
+    ),
+]
+OLES: list[tuple[str, bytes, str]] = [
+    ("a presentation", office.compound("Current User", "PowerPoint Document"), "ppt"),
+    ("other case", office.compound("POWERPOINT DOCUMENT"), "ppt"),
+    ("a Word document inside a presentation", office.compound("PowerPoint Document", nested="WordDocument"), "ppt"),
+]
+REFUSED: list[tuple[str, bytes, str]] = [
+    ("nothing", b"", "bad_request"),
+    ("text", b"hello", "bad_request"),
+    ("rich text", b"{\\rtf1 hello}", "bad_request"),
+    ("a PDF", b"%PDF-1.7\n", "bad_request"),
+    ("a spreadsheet", office.zipped({"[Content_Types].xml": b"<a/>", "xl/workbook.xml": b"<a/>"}), "bad_request"),
+    ("an OpenDocument text", office.zipped({"mimetype": b"application/vnd.oasis.opendocument.text"}), "bad_request"),
+    ("both kinds", office.zipped({"word/document.xml": b"<a/>", "ppt/presentation.xml": b"<a/>"}), "bad_request"),
+    ("an old spreadsheet", office.compound("Workbook"), "bad_request"),
+    ("old Word", office.compound("1Table", "WordDocument"), "bad_request"),
+    ("old Word beside slides", office.compound("WordDocument", "PowerPoint Document"), "bad_request"),
+    ("slides inside old Word", office.compound("WordDocument", nested="PowerPoint Document"), "bad_request"),
+    ("old Word, cut off", office.compound("WordDocument", *"ABCDEFGHIJ")[: 3 * 512], "bad_request"),
+    ("old Word, broken", office.compound(directory="WordDocument\0".encode("utf-16-le")), "bad_request"),
+    ("an encrypted document", office.compound("EncryptionInfo", "EncryptedPackage"), "unprocessable"),
+    ("slides, cut off", office.compound("PowerPoint Document")[:600], "unprocessable"),
+    ("slides, only the signature", office.compound("PowerPoint Document")[:8], "unprocessable"),
+    ("a Word document, cut off", office.word()[:-200], "unprocessable"),
+    ("a presentation, cut off early", office.slides()[:3000], "unprocessable"),
+]
+
+
+@pytest.mark.parametrize(("document", "kind"), [row[1:] for row in ZIPS], ids=[row[0] for row in ZIPS])
+def test_a_zip_container_is_known_by_its_folders(put: Put, document: bytes, kind: str) -> None:
+    assert kind_of(put(document, "wrong.ppt")) == kind
+
+
+@pytest.mark.parametrize(("document", "kind"), [row[1:] for row in OLES], ids=[row[0] for row in OLES])
+def test_an_ole_container_is_known_by_its_root(put: Put, document: bytes, kind: str) -> None:
+    assert kind_of(put(document, "wrong.docx")) == kind
+
+
+@pytest.mark.parametrize(("document", "code"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_what_is_not_taken_is_refused_by_its_content(put: Put, document: bytes, code: str) -> None:
+    assert refused(lambda: kind_of(put(document, "right.docx"))).code == code
+
+
+@pytest.mark.parametrize("name", ["letter.doc", "letter.docx", "letter.ppt", "letter.pdf"])
+def test_a_real_old_word_document_is_refused_whatever_its_name(put: Put, old: dict[str, bytes], name: str) -> None:
+    problem = refused(lambda: kind_of(put(old["doc"], name)))
+    assert (problem.status, problem.detail) == (400, "Old Word documents (.doc) are not accepted.")
+
+
+def test_a_real_old_presentation_is_taken(put: Put, old: dict[str, bytes]) -> None:
+    assert kind_of(put(old["ppt"], "show.ppt")) == "ppt"
+
+
+def test_a_directory_of_64_sectors_in_any_order_is_read(put: Put) -> None:
+    streams = [f"Stream {number}" for number in range(250)]
+    assert kind_of(put(office.compound(*streams, "PowerPoint Document"), "big.ppt")) == "ppt"
+
+
+@pytest.mark.parametrize("place", [48, 68, 76, 512 + 4])
+def test_a_container_whose_chains_lead_astray_is_refused(put: Put, place: int) -> None:
+    # The places of: the directory, the table of tables, the allocation table, the sector after the directory's first.
+    for number in (0, 1, 2, 0x7FFFFFFF, 0xFFFFFFFD):
+        document = bytearray(office.compound(*[f"S{number}" for number in range(9)], "PowerPoint Document"))
+        document[place : place + 4] = number.to_bytes(4, "little")
+        assert judged(put(bytes(document), "astray.ppt")) in ("ppt", "unprocessable", "bad_request")
+
+
+def test_a_directory_that_bites_its_tail_is_refused(put: Put) -> None:
+    document = bytearray(office.compound(*[f"S{number}" for number in range(9)], "PowerPoint Document"))
+    document[512 + 4 : 512 + 8] = (1).to_bytes(4, "little")  # after sector 1 comes sector 1
+    assert refused(lambda: kind_of(put(bytes(document), "loop.ppt"))).code == "unprocessable"
+
+
+def test_a_huge_file_costs_nothing_to_judge(put: Put) -> None:
+    path = put(office.word(), "huge.docx")
+    with path.open("r+b") as file:
+        file.truncate(2 << 30)  # sparse: takes no room
+    start = time.monotonic()
+    assert refused(lambda: kind_of(path)).code == "unprocessable"
+    assert time.monotonic() - start < 0.5

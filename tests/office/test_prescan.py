@@ -1,0 +1,283 @@
+"""What the scan finds inside a package, and what it leaves alone."""
+
+import base64
+import gzip
+import io
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from docshare.server.office import scan as scanning
+from docshare.server.office.prescan import prescan
+from docshare.server.office.scan import scan
+from tests.office.conftest import refused
+from tests.support import office
+from tests.support.office import DOCUMENT, DOCUMENT_RELS, SLIDE, SLIDE_RELS, relationship
+
+WORD, SLIDES = office.word(), office.slides()
+PLACES = [
+    "file:///etc/passwd", "http://127.0.0.1:9/x.png", "https://example.com/x.png", "ftp://example.com/x.png",
+    "smb://host/share/x.png", "\\\\host\\share\\x.png", "file://host/share/x.png", "/etc/passwd", "../../../etc/passwd",
+]  # fmt: skip
+SETTINGS_RELS = "word/_rels/settings.xml.rels"
+DTD = '<!DOCTYPE w:document [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+LAUGHS = '<!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+EMPTY_RELS = '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"/>'
+
+
+def template(target: str, kind: str = "attachedTemplate") -> bytes:
+    return office.related(WORD, SETTINGS_RELS, relationship("t", kind, target))
+
+
+def with_rels(*added: str) -> bytes:
+    return office.related(WORD, DOCUMENT_RELS, *added)
+
+
+def typed(package: bytes, old: str, new: str) -> bytes:
+    return office.replaced(package, "[Content_Types].xml", old, new)
+
+
+def with_svg(address: str) -> bytes:
+    return office.drawn_picture(WORD, office.svg(address))
+
+
+def commented_gzip(data: bytes) -> bytes:
+    """Gzip whose first 100,000 bytes are a comment."""
+    packed = gzip.compress(data)
+    return packed[:3] + b"\x10" + packed[4:10] + b"c" * 100_000 + b"\0" + packed[10:]
+
+
+def nested_svg(head: bytes) -> str:
+    return "data:image/png;base64," + base64.b64encode(head + b"<svg/>" * 9).decode()
+
+
+def hyperlinked(use: str) -> bytes:
+    """A Word document with a hyperlink to a file, and ``use`` made of it in its text."""
+    linked = office.replaced(WORD, DOCUMENT, "<w:body>", f"<w:body><w:p>{use}</w:p>")
+    return office.related(linked, DOCUMENT_RELS, relationship("away", "hyperlink", "file:///etc/passwd"))
+
+
+OUTSIDE = "The document takes {} from outside of it."
+LINKED = OUTSIDE.format("a picture")
+TEMPLATE = OUTSIDE.format("a template on another machine")
+MISUSE = "The document uses a hyperlink as a picture or an object."
+MACROS, DDE = "The document holds macros.", "The document holds a DDE field."
+TYPE = "The document holds XML with a document type declaration."
+PICTURE = "A picture in the document refers to another file."
+DAMAGED = "The document is damaged or cut off."
+INNER = "The document takes a part of its text from another document inside it."
+
+HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
+    "a linked object": (lambda: office.linked_object(SLIDES, "file:///etc/passwd"), OUTSIDE.format("a linked object")),
+    "a linked object as a hyperlink": (
+        lambda: office.linked_object(SLIDES, "http://127.0.0.1:9/x.docx", "hyperlink"),
+        MISUSE,
+    ),
+    "a film": (
+        lambda: office.related(SLIDES, SLIDE_RELS, relationship("v", "video", "http://a/")),
+        OUTSIDE.format("a film"),
+    ),
+    "a sub-document": (
+        lambda: with_rels(relationship("s", "subDocument", "x.docx")),
+        OUTSIDE.format("another document"),
+    ),
+    "a frame": (lambda: with_rels(relationship("s", "frame", "http://a/")), OUTSIDE.format("another document")),
+    "an unknown kind": (lambda: with_rels(relationship("s", "thing", "http://a/")), OUTSIDE.format("something")),
+    "a mode in other case": (lambda: with_rels(relationship("s", "image", "x.png", "EXTERNAL")), LINKED),
+    "a mode that is left out": (lambda: with_rels(relationship("s", "image", "file:///x", "")), LINKED),
+    "an escaped address": (lambda: with_rels(relationship("s", "image", "file%3A///x", "")), LINKED),
+    "a share without a mode": (lambda: with_rels(relationship("s", "image", "//host/x", "")), LINKED),
+    "relations in other case": (
+        lambda: office.related(WORD, "word/_RELS/Other.xml.RELS", relationship("s", "image", "http://a/")),
+        LINKED,
+    ),
+    "a template in the web": (lambda: template("https://example.com/t.dotm"), TEMPLATE),
+    "a template on a share": (lambda: template("file:///\\\\host\\t.dotm"), TEMPLATE),
+    "a hyperlink drawn": (lambda: hyperlinked('<a:blip xmlns:a="a" r:link="away"/>'), MISUSE),
+    "a hyperlink embedded": (
+        lambda: hyperlinked('<w:object><o:OLEObject xmlns:o="o" r:id="away"/></w:object>'),
+        MISUSE,
+    ),
+    "a local template drawn": (
+        lambda: office.changed(
+            template("file:///etc/passwd"),
+            {"word/settings.xml": f'<a:blip xmlns:a="a" xmlns:r="{office.OFFICE}" r:link="t"/>'},
+        ),
+        MISUSE,
+    ),
+    "text from HTML inside": (lambda: with_rels(relationship("c", "aFChunk", "chunk.html", "")), INNER),
+    "a DDE field": (lambda: office.field(WORD, ' DDEAUTO c:\\\\windows\\\\cmd.exe "/k" '), DDE),
+    "a DDE field in pieces": (lambda: office.field(WORD, " d", "d", "E", " soffice x "), DDE),
+    "a simple DDE field": (
+        lambda: office.replaced(WORD, DOCUMENT, "<w:body>", '<w:body><w:p><w:fldSimple w:instr="DDE a b"/></w:p>'),
+        DDE,
+    ),
+    "a DDE field in a field": (
+        lambda: office.field(WORD, 'IF </w:instrText><w:fldChar w:fldCharType="begin"/><w:instrText>DDE a'),
+        DDE,
+    ),
+    "an external entity": (lambda: office.replaced(WORD, DOCUMENT, "<w:document", DTD + "<w:document"), TYPE),
+    "a billion laughs": (lambda: office.changed(WORD, {"word/styles.xml": LAUGHS + "<a>&b;</a>"}), TYPE),
+    "a document type in UTF-16": (
+        lambda: office.changed(WORD, {"word/styles.xml": '<!DOCTYPE a SYSTEM "http://a/"><a/>'.encode("utf-16")}),
+        TYPE,
+    ),
+    "a document type in relations": (lambda: office.changed(WORD, {DOCUMENT_RELS: LAUGHS + EMPTY_RELS}), TYPE),
+    "a document type in the list of types": (lambda: typed(WORD, "<Types", LAUGHS + "<Types"), TYPE),
+    "a document type in a nameless part": (lambda: office.changed(WORD, {"word/media/x.bin": DTD + "<a/>"}), TYPE),
+    "a macro part": (lambda: office.changed(WORD, {"word/vbaProject.bin": b"x"}), MACROS),
+    "a macro part in a folder": (lambda: office.changed(WORD, {"word/a/VBAPROJECT.BIN": b"x"}), MACROS),
+    "a macro type": (
+        lambda: typed(
+            WORD,
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main",
+            "application/vnd.ms-word.document.macroEnabled.main",
+        ),
+        MACROS,
+    ),
+    "a macro relation": (lambda: with_rels(relationship("m", "vbaProject", "x.bin", "")), MACROS),
+    "an SVG image with a file": (lambda: with_svg("file:///etc/passwd"), PICTURE),
+    "an SVG image with a bare path": (lambda: with_svg("/etc/passwd"), PICTURE),
+    "an SVG image with an address": (lambda: with_svg("http://127.0.0.1:9/"), PICTURE),
+    "an SVG image in an SVG image": (lambda: with_svg(nested_svg(b"")), PICTURE),
+    "a packed SVG image in an SVG image": (lambda: with_svg(nested_svg(b"\x1f\x8b")), PICTURE),
+    "a packed SVG image": (
+        lambda: office.drawn_picture(WORD, gzip.compress(office.svg("file:///etc/passwd").encode())),
+        PICTURE,
+    ),
+    "an SVG image within other XML": (
+        lambda: office.drawn_picture(WORD, f"<x>{office.svg('file:///etc/passwd')}</x>"),
+        PICTURE,
+    ),
+    "a packed SVG image with a long comment": (
+        lambda: office.drawn_picture(WORD, commented_gzip(office.svg("file:///etc/passwd").encode())),
+        PICTURE,
+    ),
+    "a document type after much white space": (
+        lambda: office.changed(WORD, {"word/media/x.bin": " " * 100_000 + DTD + "<a/>"}),
+        TYPE,
+    ),
+    "EBCDIC": (
+        lambda: office.changed(WORD, {"word/x.bin": '<?xml version="1.0" encoding="cp037"?><a/>'.encode("cp037")}),
+        DAMAGED,
+    ),
+    "a relation that says two things": (
+        lambda: with_rels(
+            '<Relationship xmlns:x="x" Id="s" Type="/image" Target="file:///x" x:Target="a.png" TargetMode="External"'
+            ' x:TargetMode="Internal"/>'
+        ),
+        LINKED,
+    ),
+    "a packed bomb": (
+        lambda: office.drawn_picture(WORD, gzip.compress(bytes(65 << 20))),
+        "The document unpacks to more than is accepted.",
+    ),
+    "no main part": (
+        lambda: office.changed(office.zipped({}), {"[Content_Types].xml": "<Types/>", DOCUMENT: "<a/>"}),
+        DAMAGED,
+    ),
+    "the main part of a workbook": (
+        lambda: typed(WORD, "wordprocessingml.document.main", "spreadsheetml.sheet.main"),
+        DAMAGED,
+    ),
+    "XML that ends early": (lambda: office.changed(WORD, {DOCUMENT: "<w:document>"}), DAMAGED),
+    "an unknown encoding": (
+        lambda: office.changed(WORD, {DOCUMENT: '<?xml version="1.0" encoding="x-no"?><a/>'}),
+        DAMAGED,
+    ),
+    "a packed picture that is damaged": (
+        lambda: office.drawn_picture(WORD, b"\x1f\x8b\x08\x00" + b"\xff" * 99),
+        DAMAGED,
+    ),
+}
+
+HARMLESS: dict[str, Callable[[], bytes]] = {
+    "a Word document": lambda: WORD,
+    "a presentation": lambda: SLIDES,
+    "a template of Word": lambda: typed(WORD, "wordprocessingml.document.main", "wordprocessingml.template.main"),
+    "a slide show": lambda: typed(SLIDES, "presentationml.presentation.main", "presentationml.slideshow.main"),
+    "a hyperlink": lambda: hyperlinked('<w:hyperlink r:id="away"><w:r><w:t>see</w:t></w:r></w:hyperlink>'),
+    "a hyperlink on a slide": lambda: office.related(
+        office.replaced(SLIDES, SLIDE, "<a:rPr[^>]*/>|<a:r>", '<a:r><a:rPr><a:hlinkClick r:id="away"/></a:rPr>'),
+        SLIDE_RELS,
+        relationship("away", "hyperlink", "https://example.com/"),
+    ),
+    "a hyperlink named like a style": lambda: hyperlinked('<w:pPr><w:pStyle w:val="away"/></w:pPr>'),
+    "the author's template": lambda: template("file:///C:\\Users\\me\\Normal.dotm"),
+    "a template by its name": lambda: template("Letter.dotx"),
+    "a template by its path": lambda: template("file:///usr/share/t.dotx"),
+    "other fields": lambda: office.field(WORD, " PAGEREF DDE \\h "),
+    "a field named like it": lambda: office.field(WORD, " DDEMO "),
+    "the word in the text": lambda: office.word("DDEAUTO and <!DOCTYPE x>"),
+    "an SVG image with pixels": lambda: with_svg(
+        "data:image/png;base64," + base64.b64encode(office.picture()).decode()
+    ),
+    "an SVG image with parts": lambda: with_svg("#part"),
+    "a packed picture": lambda: office.drawn_picture(WORD, gzip.compress(b"\x01\x00\x00\x00" * 20_000)),
+    "an empty part": lambda: office.changed(WORD, {"customXml/item1.xml": b""}),
+    "UTF-16": lambda: office.changed(WORD, {"customXml/item1.xml": "<a>\u20ac</a>".encode("utf-16")}),
+    "an 8-bit encoding": lambda: office.changed(
+        WORD, {"customXml/item1.xml": '<?xml version="1.0" encoding="windows-1252"?><a>\u20ac</a>'.encode("cp1252")}
+    ),
+}
+
+
+def kind(package: bytes) -> str:
+    return "docx" if DOCUMENT in office.parts(package) else "pptx"
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_package_is_refused_for_its_reason(name: str) -> None:
+    make, detail = HOSTILE[name]
+    package = make()
+    problem = refused(lambda: prescan(io.BytesIO(package), kind(package)))
+    assert (problem.code, problem.detail) == ("unprocessable", detail)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("package", [WORD, SLIDES], ids=["docx", "pptx"])
+@pytest.mark.parametrize(("called", "detail"), [("image", LINKED), ("hyperlink", MISUSE)])
+def test_a_picture_from_elsewhere_is_refused_whatever_its_link_is_called(
+    package: bytes, place: str, called: str, detail: str
+) -> None:
+    linked = office.linked_picture(package, place, called)
+    assert refused(lambda: prescan(io.BytesIO(linked), kind(package))).detail == detail
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_a_harmless_package_passes(name: str) -> None:
+    package = HARMLESS[name]()
+    prescan(io.BytesIO(package), kind(package))
+
+
+def test_the_confined_scan_says_what_the_scan_says(tmp_path: Path) -> None:
+    bad, good = tmp_path / "bad.docx", tmp_path / "good.docx"
+    bad.write_bytes(HOSTILE["a DDE field"][0]())
+    good.write_bytes(WORD)
+    scan(good, "docx")
+    problem = refused(lambda: scan(bad, "docx"))
+    assert (problem.detail, problem.hint) == (DDE, "Replace the field by its text, and send it again.")
+
+
+@pytest.mark.parametrize(
+    "behavior",
+    ["os.abort()", "print('{')", "print('[1]')", "raise SystemExit(1)", "time.sleep(60)"],
+    ids=["crash", "half an answer", "another answer", "an exception", "no answer"],
+)
+def test_a_scan_that_fails_is_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behavior: str) -> None:
+    command = [sys.executable, "-c", f"import os, time; {behavior}"]
+    monkeypatch.setattr(scanning, "python", lambda *_: (command, {}))
+    monkeypatch.setattr(scanning, "TIMEOUT_S", 1.0)
+    start = time.monotonic()
+    problem = refused(lambda: scan(tmp_path / "any.docx", "docx"))
+    assert time.monotonic() - start < 10
+    assert problem.detail == "The document cannot be checked: it is too large or damaged."
+
+
+def test_no_process_for_the_scan_means_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanning, "python", lambda *_: ([str(tmp_path / "nowhere")], {}))
+    problem = refused(lambda: scan(tmp_path / "any.docx", "docx"))
+    assert (problem.status, problem.headers) == (503, {"Retry-After": "10"})
