@@ -22,7 +22,10 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
     "docshare.server.pdf": ("docshare.server.models", "docshare.server.services", "flask"),
     "docshare.server.office": ("docshare.server.models", "docshare.server.services", "flask"),
     "docshare.server.blobs": ("docshare.server.models", "docshare.server.services", "flask"),
-    "docshare.server.listener": ("docshare.server.models", "docshare.server.services", "flask"),
+    **{
+        f"docshare.server.{name}": ("docshare.server.models", "docshare.server.services", "flask")
+        for name in ("listener", "channel", "request_parser", "form_writer", "framing", "multipart", "verdicts")
+    },
     "docshare.server.services": ("flask", "docshare.server.api", "docshare.server.web"),
     "docshare.server.api": ("peewee", "docshare.server.models", "docshare.server.rules"),
     "docshare.server.web": ("peewee", "docshare.server.models", "docshare.server.rules"),

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from docshare.server.config import ConfigError
 
-
 _CODE = re.compile("[A-Z]{2}")
 _NO_COUNTRY = frozenset({"XX", "ZZ"})  # how proxies and databases write that they do not know
 

@@ -94,6 +94,7 @@ CREATE TABLE view_sessions (
     viewer_mode TEXT NOT NULL, UNIQUE (opening, part)
 );
 CREATE INDEX view_sessions_open ON view_sessions(id) WHERE ended_at IS NULL;
+CREATE INDEX view_sessions_uncounted ON view_sessions(ended_at) WHERE counted_at IS NULL;
 CREATE INDEX view_sessions_file ON view_sessions(file_id, id);
 CREATE TABLE session_pages (
     session_id INTEGER NOT NULL REFERENCES view_sessions(id) ON DELETE CASCADE, page INTEGER NOT NULL,

@@ -25,7 +25,7 @@ def parse_object(raw: bytes, max_bytes: int) -> dict[str, Any]:
     value = _loads(text)
     if not isinstance(value, dict):
         raise Problem("bad_request", "The body must be a JSON object.")
-    # Without an escape no bad character gets past the decoders, and few brackets cannot nest deep: most bodies are fine.
+    # Without an escape no bad character gets past the decoders, and few brackets cannot nest deep.
     if "\\u" in text or text.count("[") + text.count("{") > MAX_DEPTH:
         _check(value)
     return value

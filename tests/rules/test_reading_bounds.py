@@ -9,7 +9,7 @@ OPENED = 1_000_000
 TOTAL_PAGES = 5
 
 millis = st.integers(0, 10**12) | st.integers(0, 60_000)
-page_times = st.builds(PageTime, st.integers(1, TOTAL_PAGES + 2), millis, st.integers(0, 3), st.just(0))
+page_times = st.builds(PageTime, st.integers(1, TOTAL_PAGES + 2), millis, st.integers(0, 1_000), st.integers(0, 1_000))
 beacons = st.builds(
     Beacon,
     part=st.just(0),
@@ -18,8 +18,8 @@ beacons = st.builds(
     visible=st.booleans(),
     visible_ms=millis,
     input=st.booleans(),
-    turns=st.integers(0, 9),
-    back_turns=st.just(0),
+    turns=st.integers(0, 1_000),
+    back_turns=st.integers(0, 1_000),
     pages=st.lists(page_times, max_size=4).map(tuple),
     prefetch=st.booleans(),
 )
@@ -43,6 +43,19 @@ def test_time_never_exceeds_what_has_passed(heard: list[tuple[int, Beacon]], pre
     assert reading is not None
     assert reading.time_ms == sum(by_page.values())
     assert not [page for page in by_page if page > TOTAL_PAGES]
+
+
+@given(heard=steps)
+def test_turns_and_views_never_exceed_the_half_seconds_that_were_visible(heard: list[tuple[int, Beacon]]) -> None:
+    now = OPENED
+    reading = begin(now, OPENED, None, False)
+    for wait, beacon in heard:
+        now += wait
+        before = reading
+        reading, pages = fold(reading, beacon, now, TOTAL_PAGES)
+        assert before.turns <= reading.turns <= reading.visible_ms // 500
+        assert before.back_turns <= reading.back_turns <= reading.turns
+        assert all(page.back <= page.views <= reading.turns - before.turns + 1 for page in pages)
 
 
 @given(heard=steps)

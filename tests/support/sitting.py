@@ -19,7 +19,7 @@ class Sitting:
         self._clock = clock
         self._flying = 0
         page.on("request", lambda request: self._flies(request, 1))
-        page.on("requestfinished", lambda request: self._flies(request, -1))
+        page.on("response", lambda response: self._flies(response.request, -1))
         page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 0.2)
         self.before = int(page.evaluate("performance.now()"))
 

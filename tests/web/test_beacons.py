@@ -208,11 +208,33 @@ def test_beacons_are_kept_as_received_without_the_token_and_only_so_many(world: 
     ((kept, received_at),) = world.rt.db.rows("SELECT body, received_at FROM beacons")
     assert json.loads(kept) == {key: value for key, value in body.items() if key != "token"}
     assert received_at == world.clock.now
-    world.clock.advance(seconds=9)
+    for _ in range(8):
+        world.clock.advance(seconds=250)
+        reader.tell(input=True)
     reader.tell(seq=2_000, read={2: 5_000})
     reader.tell(seq=2_000, read={2: 5_000})
-    assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(1,)]
+    assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(9,)]
     assert sessions(world) == [("human", 14_000)]
+
+
+def test_a_session_hears_twenty_beacons_at_once_and_then_one_a_second(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    assert [reader.tell(input=True) for _ in range(50)] == [204] * 50
+    assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(20,)]
+    world.clock.advance(seconds=3)
+    assert [reader.tell(seq=seq, input=True) for seq in range(20, 40)] == [204] * 20
+    assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(23,)]
+
+
+def test_turns_and_views_are_cut_to_the_time_that_passed(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    for _ in range(2):
+        world.clock.advance(seconds=3)
+        pages = [{"page": 1, "ms": 3_000, "views": 1_000, "back": 1_000}]
+        reader.tell(visibleMs=3_000, turns=1_000, backTurns=1_000, pages=pages)
+    feed(world)
+    assert world.rt.db.rows("SELECT turns, back_turns FROM view_sessions") == [(12, 12)]
+    assert world.rt.db.rows("SELECT views, back_views FROM session_pages") == [(13, 13)]
 
 
 def test_an_address_that_floods_is_made_to_wait(world: World, link: str) -> None:

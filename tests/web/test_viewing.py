@@ -98,6 +98,15 @@ def test_who_is_no_reader_is_stored_with_a_reason_and_not_counted(
     assert reason
 
 
+def test_being_driven_by_automation_changes_no_class(world: World, link: str) -> None:
+    """A beacon has no place to say so; one that says it all the same is a reader's like any other."""
+    reader = Reader(world, link)
+    world.clock.advance(seconds=9)
+    assert reader.tell(read={1: 9_000}, webdriver=True) == 204
+    assert sessions(world) == [("human", 9_000)]
+    assert views(world, link) == 1
+
+
 def test_a_prefetched_page_that_is_then_read_is_a_view(world: World, link: str) -> None:
     reader = Reader(world, link, page_headers={"Sec-Purpose": "prefetch"})
     reader.reads(9)

@@ -22,14 +22,19 @@ server's clock since the session began, less what was accepted before. A session
 less the age it claims says so; the earliest such moment holds, since that beacon travelled fastest, but none before
 the page was served or the load's session before it ended. Reading time is never more than visible time. Too large a
 claim is cut in proportion over its pages. Pages the document does not have are dropped. A beacon is accepted once, by
-(session, sequence), in whatever order they come, so that late ones lose nothing.
+(session, sequence), in whatever order they come, so that late ones lose nothing. Twenty are accepted at once and
+then one for each second that has passed; more than that add nothing.
 
 **A session ends** 60 seconds after the document was hidden, or 5 minutes after the last active reading, whichever is
 first; that moment is its end, whenever the server gets round to writing it down. The browser of somebody who comes
 back later is told that the session is over, and starts the next one of the same load.
 
 **A page was seen** when it had at least one second; ``pagesViewed`` and the furthest page count those. A turn is a
-change of page that lasted half a second.
+change of page that lasted half a second, so there are at most as many turns as half seconds of visible time, and no
+page was turned to more often than there were turns and the page that came first.
+
+**Not told apart**: an owner who reads their own document inside a frame on another site is counted like anybody, since
+the browser does not send the sign-in cookie there.
 """
 
 import json
@@ -43,6 +48,9 @@ COUNTS_AFTER_MS = 5_000
 HIDDEN_ENDS_MS = 60_000
 IDLE_ENDS_MS = 300_000
 SEEN_MS = 1_000
+TURN_MS = 500
+BEACONS_AT_ONCE = 20
+BEACON_EVERY_MS = 1_000
 
 LONGEST_BODY = 64 * 1024  # bytes
 LARGEST_SEQ = 1_000_000
@@ -129,7 +137,9 @@ def fold(reading: Reading, beacon: Beacon, now: int, total_pages: int) -> tuple[
     started_at = max(reading.earliest_at, min(reading.started_at, now - beacon.age_ms))
     elapsed = max(now - started_at, reading.visible_ms)
     visible_ms = min(reading.visible_ms + beacon.visible_ms, elapsed)
+    turns = min(reading.turns + beacon.turns, visible_ms // TURN_MS)
     pages = _cut(known, claimed, visible_ms - reading.time_ms)
+    pages = tuple(_turned_to(page, turns - reading.turns + 1) for page in pages)
     newest = beacon.seq > reading.last_seq
     folded = replace(
         reading,
@@ -141,10 +151,16 @@ def fold(reading: Reading, beacon: Beacon, now: int, total_pages: int) -> tuple[
         input_at=now if beacon.input and reading.input_at is None else reading.input_at,
         visible_ms=visible_ms,
         time_ms=reading.time_ms + sum(page.ms for page in pages),
-        turns=reading.turns + beacon.turns,
-        back_turns=reading.back_turns + beacon.back_turns,
+        turns=turns,
+        back_turns=min(reading.back_turns + beacon.back_turns, turns),
     )
     return _judge(folded, beacon, now), pages
+
+
+def too_many(beacon: Beacon, passed_ms: int) -> bool:
+    """Whether ``beacon`` has a number no reader's browser reaches in ``passed_ms``: a few beacons at once, then one
+    a second. As each number is accepted once, this bounds how many there are."""
+    return beacon.seq >= BEACONS_AT_ONCE + max(passed_ms, 0) // BEACON_EVERY_MS
 
 
 def ends_at(reading: Reading) -> int:
@@ -157,6 +173,11 @@ def _cut(pages: tuple[PageTime, ...], claimed: int, allowed: int) -> tuple[PageT
     if claimed <= allowed:
         return pages
     return tuple(replace(page, ms=page.ms * max(allowed, 0) // claimed) for page in pages)
+
+
+def _turned_to(page: PageTime, most: int) -> PageTime:
+    views = min(page.views, most)
+    return replace(page, views=views, back=min(page.back, views))
 
 
 def _hidden_at(reading: Reading, beacon: Beacon, now: int) -> int | None:
@@ -185,11 +206,8 @@ def parse_body(body: bytes, prefetch: bool) -> tuple[str, Beacon]:
     Parameters: ``body`` JSON, at most ``LONGEST_BODY`` bytes; ``prefetch`` whether the request announced itself as
     prefetching. Raises Problem: ``bad_request`` for anything that is not exactly a beacon, ``payload_too_large``.
     """
-    if len(body) > LONGEST_BODY:
-        raise Problem("payload_too_large", f"A beacon has at most {LONGEST_BODY} bytes.")
+    data = parse_object(body, LONGEST_BODY)
     try:
-        # Plain JSON is enough, and beacons are many: whatever is used is checked here for its type and range.
-        data = parse_object(body, LONGEST_BODY)
         return _text(data["token"]), _beacon(data, prefetch)
     except (ValueError, KeyError, TypeError):
         raise Problem("bad_request", "This is not a beacon.") from None

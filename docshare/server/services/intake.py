@@ -5,12 +5,12 @@ from itertools import groupby
 
 from docshare.contract.media import STORED_TYPE
 from docshare.contract.plans import PLAN_LIMITS
+from docshare.contract.problems import Problem
 from docshare.server.models import File, Revision
 from docshare.server.multipart import ReceivedFile
 from docshare.server.pdf.engine import Inspection
 from docshare.server.rules import intake as rules
 from docshare.server.rules.names import clean_name
-from docshare.contract.problems import Problem
 from docshare.server.runtime import Runtime
 from docshare.server.services.callers import Caller
 

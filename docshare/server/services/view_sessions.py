@@ -19,7 +19,7 @@ _STATE = (
     "class, reason, prefetched, earliest_at, started_at, heard_at, active_at, last_seq, hidden_at, input_at, "
     "counted_at, visible_ms, time_ms, turns, back_turns"
 )
-_FOUND = f"id, uuid, part, ended_at, file_id, total_pages, {_STATE}"
+_FOUND = f"id, part, ended_at, file_id, total_pages, {_STATE}"
 _SELECT = f"SELECT {_FOUND} FROM view_sessions"  # noqa: S608 - columns from above
 _FIND = f"{_SELECT} WHERE opening = ? AND part = ?"
 _LAST = f"{_SELECT} WHERE opening = ? ORDER BY part DESC LIMIT 1"
@@ -47,7 +47,16 @@ _ADD_PAGES_OF_BEACONS = (
     f"{_INTO_PAGES} SELECT b.session_id, p.value ->> 0, SUM(p.value ->> 1), SUM(p.value ->> 2), SUM(p.value ->> 3) "  # noqa: S608 - from above
     f"FROM beacons b, json_each(b.accepted) p WHERE b.session_id = ? GROUP BY p.value ->> 0 {_ADDING}"
 )
+# Each beacon may turn to a page once without a turn, as the first does; the whole session may only once.
+_CUT_VIEWS = (
+    "UPDATE session_pages SET views = MIN(views, ?1), back_views = MIN(back_views, views, ?1) WHERE session_id = ?2"
+)
+_FOLDED = "UPDATE beacons SET accepted = '[]' WHERE session_id = ?"
 _SUM_UP = "SELECT COUNT(*), IFNULL(MAX(page), 0) FROM session_pages WHERE session_id = ? AND time_ms >= ?"
+_FORGET_UNCOUNTED = (
+    "DELETE FROM view_sessions WHERE id IN "
+    "(SELECT id FROM view_sessions WHERE counted_at IS NULL AND ended_at <= ? LIMIT ?)"
+)
 _CLOSE = "UPDATE view_sessions SET ended_at = ?, pages_viewed = ?, furthest_page = ? WHERE id = ?"
 # A file without an owner has nobody to tell. Spec: the feed excludes trashed files; their rows come back on restore.
 _APPEND_TO_FEED = (
@@ -63,7 +72,6 @@ class Session:
     content it reads."""
 
     id: int
-    uuid: str
     part: int
     ended_at: int | None
     file_id: int
@@ -94,9 +102,8 @@ class Place:
 
 
 def _session(row: tuple[Any, ...]) -> Session:
-    session_id, uuid, part, ended_at, file_id, total_pages, klass, reason, prefetched, *rest = row
-    state = Reading(klass, reason, bool(prefetched), *rest)
-    return Session(session_id, uuid, part, ended_at, file_id, total_pages, state)
+    session_id, part, ended_at, file_id, total_pages, klass, reason, prefetched, *rest = row
+    return Session(session_id, part, ended_at, file_id, total_pages, Reading(klass, reason, bool(prefetched), *rest))
 
 
 def find(rt: Runtime, opening: str, part: int) -> Session | None:
@@ -118,11 +125,10 @@ def due(rt: Runtime, now: int, limit: int) -> list[Session]:
 
 def insert(rt: Runtime, place: Place, state: Reading) -> Session:
     """Store a new session."""
-    uuid = rt.uuid()
-    rt.db.execute(_INSERT, (uuid, *vars(place).values(), *vars(state).values()))
+    rt.db.execute(_INSERT, (rt.uuid(), *vars(place).values(), *vars(state).values()))
     row = rt.db.row("SELECT last_insert_rowid()")
     assert row is not None
-    return Session(row[0], uuid, place.part, None, place.file_id, place.total_pages, state)
+    return Session(row[0], place.part, None, place.file_id, place.total_pages, state)
 
 
 def add(rt: Runtime, session: Session, beacon: Beacon, now: int) -> None:
@@ -145,10 +151,17 @@ def add(rt: Runtime, session: Session, beacon: Beacon, now: int) -> None:
 def end(rt: Runtime, session: Session) -> None:
     """Write down that ``session`` has ended, at the moment the rule says; a counted one enters the feed."""
     rt.db.execute(_ADD_PAGES_OF_BEACONS, (session.id,))
+    rt.db.execute(_CUT_VIEWS, (session.reading.turns + 1, session.id))
+    rt.db.execute(_FOLDED, (session.id,))
     seen, furthest = rt.db.rows(_SUM_UP, (session.id, reading.SEEN_MS))[0]
     rt.db.execute(_CLOSE, (reading.ends_at(session.reading), seen, furthest, session.id))
     if session.reading.counted_at is not None:
         rt.db.execute(_APPEND_TO_FEED, (session.id,))
+
+
+def forget_uncounted(rt: Runtime, ended_by: int, limit: int) -> int:
+    """Delete at most ``limit`` sessions that ended by ``ended_by`` and were not counted; returns how many."""
+    return rt.db.execute(_FORGET_UNCOUNTED, (ended_by, limit))
 
 
 def _heard(rt: Runtime, session: Session, beacon: Beacon) -> bool:

@@ -6,6 +6,7 @@ What counts and for how long is decided in ``rules/reading.py``; rows are writte
 from dataclasses import dataclass
 
 from docshare.contract.limits import BURN_DELAY_MS, MINUTE, READER_SALT_MS, RatePolicy
+from docshare.contract.plans import DAY
 from docshare.contract.problems import Problem
 from docshare.server.limits import address_key
 from docshare.server.rules import lifecycle, reading, view_token
@@ -22,10 +23,12 @@ from docshare.server.services.view_sessions import Place, Session
 # A view cannot be proven, so making views up is made slow; an office of hundreds behind one address still fits.
 SESSION_STARTS = RatePolicy("sessions", 300, 10 * MINUTE, "address")
 
+UNCOUNTED_KEPT_MS = 90 * DAY  # sessions of programs, scanners and prefetchers, for whoever asks why
+
 LONGEST_BEACON = reading.LONGEST_BODY  # bytes
 
 _SECRET = "view-token-1"  # noqa: S105 - a name; it changes whenever the fields of the token do
-_END_BATCH = 200  # sessions ended in one transaction
+_END_BATCH = 200  # sessions ended, or deleted, in one transaction
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ def token_for(rt: Runtime, link: Link, facts: PageFacts) -> str:
 def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
     """Take one beacon that was sent to the link ``name``.
 
-    The first one of a session starts it; one heard before, and any from the file's owner, changes nothing.
+    The first one of a session starts it; one heard before, one too many for the time that has passed, and any from the
+    file's owner change nothing.
     Spec gap: owner previews create no session.
 
     Raises Problem: ``bad_request`` and ``payload_too_large`` for what is no beacon, ``forbidden`` for a token that is
@@ -91,7 +95,7 @@ def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
     link = links.resolve(rt, name)
     if link is None:
         raise _unknown()
-    if _is_reader(rt, link.file.id, sender, now):
+    if _is_reader(rt, link.file.id, sender, now) and not reading.too_many(beacon, now - opening.issued_at):
         _limit_starts(rt, sender)
         with rt.db.write():
             # The same beacon may have come twice at once.
@@ -115,6 +119,18 @@ def end_due(rt: Runtime) -> int:
             return ended
 
 
+def forget_uncounted(rt: Runtime) -> int:
+    """Delete the sessions that ended 90 days ago and were not counted, with their beacons. Returns how many."""
+    ended_by = rt.clock() - UNCOUNTED_KEPT_MS
+    forgotten = 0
+    while True:
+        with rt.db.write():
+            batch = view_sessions.forget_uncounted(rt, ended_by, _END_BATCH)
+        forgotten += batch
+        if batch < _END_BATCH:
+            return forgotten
+
+
 def forget_salts(rt: Runtime) -> int:
     """Destroy the reader salts past their 30 days, so that nobody can tell those readers again. Returns how many."""
     with rt.db.write():
@@ -132,7 +148,8 @@ def _go_on(rt: Runtime, session: Session, beacon: Beacon, sender: Sender, now: i
     if _is_reader(rt, session.file_id, sender, now):
         if session.over(now):
             raise _over()
-        view_sessions.add(rt, session, beacon, now)
+        if not reading.too_many(beacon, now - session.reading.earliest_at):
+            view_sessions.add(rt, session, beacon, now)
 
 
 def _is_reader(rt: Runtime, file_id: int, sender: Sender, now: int) -> bool:
