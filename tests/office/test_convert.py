@@ -34,15 +34,15 @@ NOTHING_CAME = "The document cannot be converted: it is damaged or uses what is 
 
 
 def texts(part: Part) -> list[str]:
-    """The words of each page of the PDF in ``part``."""
+    """The letters of each page of the PDF in ``part``; where the gaps are depends on the fonts of the host."""
     part.close()
     with pypdfium2.PdfDocument(part.path) as document:
-        return [" ".join(page.get_textpage().get_text_bounded().split()) for page in document]
+        return ["".join(page.get_textpage().get_text_bounded().split()) for page in document]
 
 
 def test_a_word_document_becomes_a_pdf(converter: Converter, put: Put, part: Part, data: Path) -> None:
     converter.convert(put(office.word("Grüße aus Word", pages=3), "letter.docx"), "docx", part)
-    assert texts(part) == ["Grüße aus Word"] * 3
+    assert texts(part) == ["GrüßeausWord"] * 3
     assert part.head.startswith(b"%PDF-")
     assert part.size == part.path.stat().st_size
     assert list(data.iterdir()) == []
@@ -50,12 +50,12 @@ def test_a_word_document_becomes_a_pdf(converter: Converter, put: Put, part: Par
 
 def test_a_presentation_becomes_a_pdf(converter: Converter, put: Put, part: Part) -> None:
     converter.convert(put(office.slides("One idea", pages=2), "show.pptx"), "pptx", part)
-    assert texts(part) == ["One idea"] * 2
+    assert texts(part) == ["Oneidea"] * 2
 
 
 def test_an_old_presentation_becomes_a_pdf(converter: Converter, put: Put, part: Part, old: dict[str, bytes]) -> None:
     converter.convert(put(old["ppt"], "show.ppt"), "ppt", part)
-    assert texts(part) == ["Old slides"]
+    assert texts(part) == ["Oldslides"]
 
 
 def test_two_documents_are_converted_at_once(converter: Converter, put: Put, tmp_path: Path, data: Path) -> None:
@@ -70,7 +70,7 @@ def test_two_documents_are_converted_at_once(converter: Converter, put: Put, tmp
     eventually(lambda: len(list(data.glob("office-*/document.docx"))) == 2, seconds=30)
     for thread in threads:
         thread.join()
-    assert [texts(part) for part in parts] == [["Text 0"], ["Text 1"]]
+    assert [texts(part) for part in parts] == [["Text0"], ["Text1"]]
 
 
 @pytest.mark.parametrize(

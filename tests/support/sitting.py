@@ -47,9 +47,10 @@ class Sitting:
         self.page.evaluate(_TELL)
 
     def shows(self) -> None:
-        """Uncover the page."""
+        """Uncover the page, and wait until the server has heard of it."""
         self.page.evaluate(_SHOW)
-        self.page.evaluate(_TELL)
+        with self.page.expect_response("**/beacon"):
+            self.page.evaluate(_TELL)
         self.settles()
 
     def loses_the_network(self, seconds: int) -> None:
