@@ -176,6 +176,8 @@ def _cut(pages: tuple[PageTime, ...], claimed: int, allowed: int) -> tuple[PageT
 
 
 def _turned_to(page: PageTime, most: int) -> PageTime:
+    if page.back <= page.views <= most:
+        return page
     views = min(page.views, most)
     return replace(page, views=views, back=min(page.back, views))
 
