@@ -3,7 +3,6 @@
 Spec: Limits. Spec gap: the window moves, so at most ``limit`` requests pass in *any* window.
 """
 
-import ipaddress
 import math
 import threading
 from array import array
@@ -17,9 +16,9 @@ from limits.storage import MovingWindowSupport, Storage
 from limits.strategies import MovingWindowRateLimiter
 
 from docshare.contract.limits import SECOND, RatePolicy
+from docshare.server.rules.identity import network_of
 
 MAX_KEYS = 50_000
-_V6_NETWORK_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -72,13 +71,7 @@ def untouched(policy: RatePolicy, limit: int) -> Allowance:
 
 def address_key(address: str) -> str:
     """The key of a network address. An IPv6 customer holds a whole /64, so that network counts as one address."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if parsed.version == 6 and parsed.ipv4_mapped is None:
-        return str(ipaddress.ip_network((parsed, _V6_NETWORK_BITS), strict=False))
-    return address
+    return network_of(address)
 
 
 class _Memory(Storage, MovingWindowSupport):

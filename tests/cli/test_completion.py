@@ -158,8 +158,6 @@ def test_nothing_in_the_cache_is_ever_run(press: Callable[[str], str], home: Pat
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_scripts_are_correct_for_their_shell(shell: str) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"no {shell} here")
     name = {"bash": "docshare.bash", "zsh": "_docshare", "fish": "docshare.fish"}[shell]
     subprocess.run([shell, "-n", str(ROOT / "completions" / name)], check=True)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -52,7 +51,6 @@ def test_every_command_has_a_page(made: dict[str, str], tree: Command) -> None:
     assert pages == {path for path in made if path.startswith("man/man1/")}
 
 
-@pytest.mark.skipif(shutil.which("mandoc") is None, reason="mandoc is not installed")
 def test_mandoc_finds_nothing_to_say() -> None:
     pages = [str(path) for path in sorted(MANUAL.rglob("*.[157]"))]
     assert len(pages) > 30
@@ -60,7 +58,6 @@ def test_mandoc_finds_nothing_to_say() -> None:
     assert done.stdout + done.stderr == ""
 
 
-@pytest.mark.skipif(shutil.which("mandoc") is None, reason="mandoc is not installed")
 def test_a_page_reads_as_written() -> None:
     done = subprocess.run(
         ["mandoc", "-Tascii", str(MANUAL / "man1/docshare-files-list.1")], capture_output=True, text=True
