@@ -38,6 +38,8 @@ class RefusalTask(Task):  # type: ignore[misc]  # waitress has no types
 class ApplicationTask(WSGITask):  # type: ignore[misc]
     """Runs the application, with the form of an upload in its environment."""
 
+    wrote_header: bool
+
     def start(self) -> None:
         """Called by waitress before ``execute``."""
         super().start()
@@ -74,6 +76,19 @@ class ApplicationTask(WSGITask):  # type: ignore[misc]
                 _answer(self, self.request.draw(500, "The server failed."))
             self.close_on_finish = True
 
+    def write(self, data: bytes) -> None:
+        """Called by waitress with each block of the body.
+
+        The header block goes out with the first of them: a small answer that takes two sends makes its thread give up
+        the interpreter twice, and its reader wake up twice.
+        """
+        if data and self.has_body and not self.wrote_header:
+            self.channel.held = self.build_response_header()
+            self.wrote_header = True
+        super().write(data)
+        if self.channel.held:  # nothing of the block was sent, for the header promises no bytes
+            self.channel.write_soon(b"")
+
 
 def _answer(task: Task, refuse: Refuse) -> None:
     # The path stays out of the log: it may hold link ids.
@@ -87,7 +102,7 @@ def _answer(task: Task, refuse: Refuse) -> None:
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]
-    """``server`` is the Listener that accepted the connection."""
+    """``server`` is the Listener that accepted the connection; ``held`` the header block that waits for its body."""
 
     task_class = ApplicationTask
     error_task_class = RefusalTask
@@ -98,6 +113,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._unread = False
         self._linger_until: float | None = None
         self._linger_room = LINGER_BYTES
+        self.held = b""
         super().__init__(server, sock, addr, adj, map=map)
 
     @property
@@ -120,6 +136,12 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             self.requests.append(request)
             if len(self.requests) == 1:
                 self.server.add_task(self)
+
+    def write_soon(self, data: Any) -> int:
+        """Send bytes, or a file, after what was ``held`` back; returns how many."""
+        if self.held:
+            data, self.held = self.held + data, b""
+        return int(super().write_soon(data))
 
     def service(self) -> None:
         """Answer one request, in a worker thread."""

@@ -42,12 +42,9 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 def serve_product(folder: Path, pipe: Connection) -> None:
     """``docshare serve`` as it is, log lines included (they go nowhere), without its command line."""
     config = Config(data_dir=folder, base_url="http://127.0.0.1:8787", rate_limit=1_000_000_000)
-    with open_instance(config) as instance, open("/dev/null", "w", encoding="utf-8") as nowhere:
+    with open_instance(config) as instance, open("/dev/null", "wb") as nowhere:
         rt = instance.rt
-        logs.configure("text")
-        for handler in logging.getLogger("docshare").handlers:
-            assert isinstance(handler, logging.StreamHandler)
-            handler.setStream(nowhere)
+        logs.configure("text", descriptor=nowhere.fileno())
         key = accounts.first_run(rt, Plan.PRO).api_key
         server = make_server(
             create_app(rt),

@@ -7,11 +7,12 @@ from flask import Response, request
 from werkzeug.wsgi import wrap_file
 
 JSON_TYPE = "application/json"
+_ENCODE = _json.JSONEncoder(separators=(",", ":")).encode
 
 
 def json(value: Any) -> Response:
     """``value`` as JSON, its keys in the order they have."""
-    return Response(_json.dumps(value, separators=(",", ":")), content_type=JSON_TYPE)
+    return Response(_ENCODE(value), content_type=JSON_TYPE)
 
 
 def from_file(source: IO[bytes], size: int, media_type: str) -> Response:

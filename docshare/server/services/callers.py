@@ -55,7 +55,7 @@ def authenticate(rt: Runtime, authorization: str | None) -> Caller:
     if match is None:
         raise _invalid("The Authorization header is not 'Bearer' and one token.")
     credential = digest(match[1])
-    found = rt.db.row(_BY_DIGEST, (credential,))
+    found = rt.db.recall(_BY_DIGEST, (credential,))
     if found is None:
         raise _invalid("The credential is not valid, or it was revoked.")
     account_id, uuid, email, name, plan, created_at = found

@@ -109,7 +109,7 @@ def content(rt: Runtime, caller: Caller, name: str) -> Content:
 
 def active_count(rt: Runtime, account_id: int) -> int:
     """How many file slots the account uses. Files in the trash hold none."""
-    found = rt.db.row("SELECT COUNT(*) FROM files WHERE owner_id = ? AND trashed_at IS NULL", (account_id,))
+    found = rt.db.recall("SELECT COUNT(*) FROM files WHERE owner_id = ? AND trashed_at IS NULL", (account_id,))
     return int(found[0]) if found else 0
 
 
