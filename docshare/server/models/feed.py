@@ -1,9 +1,10 @@
-"""The three streams of the event feed; a row is appended once its event is complete."""
+"""The three streams of the event feed and the record of all events; a row is appended once its event is complete."""
 
 from peewee import ForeignKeyField, IntegerField, TextField
 
 from docshare.server.models.base import Row
 from docshare.server.models.files import File
+from docshare.server.models.sharing import Variant
 
 
 class ViewRow(Row):
@@ -39,3 +40,16 @@ class GateRow(Row):
 
     class Meta:
         table_name = "gate_rows"
+
+
+class ActivityRow(Row):
+    owner_id = IntegerField()
+    file = ForeignKeyField(File)
+    hidden = IntegerField(default=0)
+    variant = ForeignKeyField(Variant, null=True)
+    event = TextField()
+    happened_at = IntegerField()
+    data = TextField()  # JSON: the data of the event as it goes out, redaction rewrites it
+
+    class Meta:
+        table_name = "activity_rows"

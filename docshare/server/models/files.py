@@ -25,6 +25,7 @@ class File(Row):
     trashed_at = IntegerField(null=True)
     purge_at = IntegerField(null=True)
     burned_at = IntegerField(null=True)
+    destroyed_at = IntegerField(null=True)  # when the bytes of a burned file went
     view_count = IntegerField(default=0)
     views_consumed = IntegerField(default=0)
     view_limit = IntegerField(null=True)

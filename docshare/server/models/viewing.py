@@ -4,6 +4,7 @@ from peewee import BlobField, CompositeKey, ForeignKeyField, IntegerField, TextF
 
 from docshare.server.models.base import Row
 from docshare.server.models.files import File
+from docshare.server.models.sharing import Variant
 
 
 class ViewSession(Row):
@@ -38,6 +39,7 @@ class ViewSession(Row):
     source = TextField()
     referrer = TextField(null=True)
     viewer_mode = TextField()
+    variant = ForeignKeyField(Variant, null=True)
 
     class Meta:
         table_name = "view_sessions"

@@ -1,10 +1,11 @@
 """Taking a document in: judged before its bytes where possible, stored, inspected, and only then a row."""
 
 import json
+from dataclasses import dataclass
 from itertools import groupby
 
 from docshare.contract.media import STORED_TYPE
-from docshare.contract.plans import PLAN_LIMITS
+from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.contract.problems import Problem
 from docshare.server.models import File, Revision
 from docshare.server.multipart import ReceivedFile
@@ -12,9 +13,9 @@ from docshare.server.pdf.engine import Inspection
 from docshare.server.rules import intake as rules
 from docshare.server.rules.names import clean_name
 from docshare.server.runtime import Runtime
+from docshare.server.services import short_ids
 from docshare.server.services.callers import Caller
 
-SHORT_ID_CHARS = 12
 _COUNT_UP_TO = "SELECT COUNT(*) FROM (SELECT 1 FROM files WHERE owner_id = ? AND trashed_at IS NULL LIMIT ?)"
 
 
@@ -32,18 +33,45 @@ def admit(rt: Runtime, caller: Caller, length: int | None) -> int:
     return rules.max_stored(caller.plan)
 
 
+@dataclass(frozen=True)
+class Document:
+    """A PDF that was inspected and lies in the store, without a row yet. ``size`` in bytes; ``page_sizes`` as stored in
+    the row of a file."""
+
+    name: str
+    size: int
+    sha256: str
+    blob: str
+    total_pages: int
+    page_sizes: str
+
+
 def take(rt: Runtime, caller: Caller, received: ReceivedFile) -> File:
-    """Store an uploaded PDF as a new file of ``caller``; returns its row, durable.
+    """Store an uploaded document as a new file of ``caller``; returns its row, durable. Raises as ``store`` and
+    ``create``."""
+    return create(rt, caller, store(rt, caller.plan, received))
+
+
+def store(rt: Runtime, plan: Plan, received: ReceivedFile) -> Document:
+    """Check, inspect and store the bytes of ``received``; whoever gets the document writes its row or deletes its blob.
 
     ``received`` is used up only on success; the shell discards it otherwise. Raises ``bad_request`` (not a PDF, old
-    Word), ``forbidden`` (no slot), ``payload_too_large``, ``unprocessable`` and ``unavailable`` (PDF engine).
+    Word), ``payload_too_large``, ``unprocessable`` and ``unavailable`` (PDF engine).
     """
     part = received.part
-    rules.require_size(caller.plan, part.size)
+    rules.require_size(plan, part.size)
     rules.require_pdf(part.head)
     inspection = rt.engine.inspect(part.path)
     sha256, size = part.sha256(), part.size
     blob = rt.blobs.keep(part)
+    return Document(clean_name(received.filename), size, sha256, blob, inspection.total_pages, _page_sizes(inspection))
+
+
+def create(rt: Runtime, caller: Caller, document: Document) -> File:
+    """Make ``document`` a new file of ``caller``; returns its row. On any failure the stored bytes are deleted.
+
+    Raises ``forbidden`` (no slot) and ``unauthorized`` (the account went meanwhile).
+    """
     now = rt.clock()
     try:
         with rt.db.write():
@@ -53,22 +81,22 @@ def take(rt: Runtime, caller: Caller, received: ReceivedFile) -> File:
             _require_slot(rt, caller)
             row = File.create(
                 uuid=rt.uuid(),
-                short_id=_free_short_id(rt),
+                short_id=short_ids.take(rt),
                 owner=caller.account_id,
-                original_name=clean_name(received.filename),
-                size=size,
+                original_name=document.name,
+                size=document.size,
                 mime_type=STORED_TYPE,
-                total_pages=inspection.total_pages,
-                page_sizes=_page_sizes(inspection),
-                sha256=sha256,
-                blob=blob,
+                total_pages=document.total_pages,
+                page_sizes=document.page_sizes,
+                sha256=document.sha256,
+                blob=document.blob,
                 content_version=1,
                 created_at=now,
                 updated_at=now,
             )
-            _first_revision(row)
+            add_revision(row)
     except BaseException:
-        rt.blobs.delete(blob)
+        rt.blobs.delete(document.blob)
         raise
     return row
 
@@ -82,7 +110,8 @@ def _require_slot(rt: Runtime, caller: Caller) -> None:
     rules.require_slot(caller.plan, int(row[0]) if row else 0)
 
 
-def _first_revision(row: File) -> None:
+def add_revision(row: File) -> None:
+    """Write down the content that ``row`` now has as one of its revisions, in the caller's transaction."""
     Revision.create(
         file=row,
         content_version=row.content_version,
@@ -92,14 +121,6 @@ def _first_revision(row: File) -> None:
         sha256=row.sha256,
         created_at=row.created_at,
     )
-
-
-def _free_short_id(rt: Runtime) -> str:
-    """A short id nobody has. A slug may have the same form and the same place in addresses, so it counts too."""
-    while True:
-        short_id = rt.token(SHORT_ID_CHARS)
-        if not rt.db.row("SELECT 1 FROM files WHERE short_id = ? OR slug = ?", (short_id, short_id)):
-            return short_id
 
 
 def _page_sizes(inspection: Inspection) -> str:

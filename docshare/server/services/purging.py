@@ -7,7 +7,7 @@ from (``trashed_at``, ``purge_at``) is written first; whatever a crash leaves is
 from docshare.server.runtime import Runtime
 
 BATCH = 5000  # rows a transaction: some milliseconds under the write lock
-STREAM_TABLES = ("view_rows", "download_rows", "gate_rows")
+STREAM_TABLES = ("view_rows", "download_rows", "gate_rows", "activity_rows")
 # Rows that can be many, in the order they can go; the rest goes with the file itself.
 _MANY = (*STREAM_TABLES, "view_sessions")
 

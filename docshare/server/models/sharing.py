@@ -1,0 +1,77 @@
+"""Variants of a link, assets of a file, what is anchored on its pages, and the tokens of files without an owner."""
+
+from peewee import ForeignKeyField, IntegerField, TextField
+
+from docshare.server.models.base import Row
+from docshare.server.models.files import File
+
+
+class ShortId(Row):
+    short_id = TextField(primary_key=True)
+
+    class Meta:
+        table_name = "short_ids"
+
+
+class Variant(Row):
+    uuid = TextField(unique=True)
+    short_id = TextField(unique=True)
+    file = ForeignKeyField(File)
+    label = TextField(null=True)
+    overrides = TextField(default="{}")  # JSON: allowDownload, pageRange as they came
+    created_at = IntegerField()
+    revoked_at = IntegerField(null=True)
+    redacted_at = IntegerField(null=True)
+
+    class Meta:
+        table_name = "variants"
+
+
+class Asset(Row):
+    uuid = TextField(unique=True)
+    file = ForeignKeyField(File)
+    kind = TextField()
+    mime_type = TextField()
+    size = IntegerField()
+    blob = TextField()
+    created_at = IntegerField()
+
+    class Meta:
+        table_name = "assets"
+
+
+class Hotspot(Row):
+    uuid = TextField(unique=True)
+    file = ForeignKeyField(File)
+    page = IntegerField()
+    rect = TextField()  # JSON: x, y, width, height as fractions of the page
+    label = TextField()
+    url = TextField(null=True)
+    asset = ForeignKeyField(Asset, null=True)
+    created_at = IntegerField()
+
+    class Meta:
+        table_name = "hotspots"
+
+
+class Note(Row):
+    uuid = TextField(unique=True)
+    file = ForeignKeyField(File)
+    page = IntegerField(null=True)  # None: about the whole document
+    author = TextField()
+    body = TextField()
+    public = IntegerField()
+    created_at = IntegerField()
+
+    class Meta:
+        table_name = "notes"
+
+
+class FileToken(Row):
+    digest = TextField(primary_key=True)
+    file = ForeignKeyField(File)
+    kind = TextField()  # manage or claim
+    expires_at = IntegerField()
+
+    class Meta:
+        table_name = "file_tokens"

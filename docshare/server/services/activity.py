@@ -1,0 +1,33 @@
+"""The record of everything that happened to an owner's files, one row an event (section Webhook event kinds)."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from docshare.server.runtime import Runtime
+
+_APPEND = (
+    "INSERT INTO activity_rows (owner_id, file_id, hidden, variant_id, event, happened_at, data) "
+    "SELECT owner_id, id, trashed_at IS NOT NULL, ?, ?, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
+)
+
+
+def record(
+    rt: Runtime,
+    file_id: int,
+    event: str,
+    extras: Mapping[str, Any] | None = None,
+    *,
+    at: int,
+    variant_id: int | None = None,
+) -> None:
+    """Write down one event, inside the transaction of the fact it tells. A file without an owner has nobody to tell.
+
+    Parameters: ``event`` a kind of the specification; ``extras`` the keys of its data beyond ``fileUuid`` and
+    ``fileName``; ``at`` when it happened, milliseconds; ``variant_id`` through which link.
+    """
+    found = rt.db.row("SELECT uuid, original_name FROM files WHERE id = ?", (file_id,))
+    if found is None:
+        return
+    data = {"fileUuid": found[0], "fileName": found[1], **(extras or {})}
+    rt.db.execute(_APPEND, (variant_id, event, at, json.dumps(data, separators=(",", ":")), file_id))

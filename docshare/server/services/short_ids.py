@@ -1,0 +1,18 @@
+"""New short ids: of files and of variants, which share one space (gap choices: Ids and addresses)."""
+
+from docshare.server.runtime import Runtime
+
+CHARS = 12
+
+
+def take(rt: Runtime) -> str:
+    """A short id that nobody has or ever had; written down at once, so inside the caller's transaction.
+
+    A slug may have the same form and the same place in addresses, so none may be equal either.
+    """
+    while True:
+        short_id = rt.token(CHARS)
+        if rt.db.row("SELECT 1 FROM files WHERE slug = ?", (short_id,)) is None and rt.db.execute(
+            "INSERT OR IGNORE INTO short_ids (short_id) VALUES (?)", (short_id,)
+        ):
+            return short_id
