@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from docshare.server.channel import Channel
 from docshare.server.listener import Accept, Refuse, make_server
 from tests.listener.rig import SMALL_BODY, Rig, Wire, eventually, form, part, request, upload
 
@@ -25,6 +26,20 @@ def test_a_connection_is_kept_for_the_next_request(rig: Rig) -> None:
         for raw, path in ((upload(form(part(b"%PDF-"))), "/files"), (request("POST", "/b", b"x" * 60_000), "/b")) * 3:
             wire.send(raw)
             assert wire.answer().facts["path"] == path
+
+
+def test_a_small_answer_is_one_send(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[bytes] = []
+    send = Channel.send
+    monkeypatch.setattr(
+        Channel, "send", lambda self, data, **more: sent.append(bytes(data)) or send(self, data, **more)
+    )
+    with Wire(rig.port) as wire:
+        for _ in range(2):
+            wire.send(request("GET", "/a"))
+            assert wire.answer().facts["path"] == "/a"
+    assert [block[:12] for block in sent] == [b"HTTP/1.1 200"] * 2
+    assert all(block.endswith(b"}") for block in sent)
 
 
 def test_a_connection_that_asks_to_be_closed_is_closed(rig: Rig) -> None:

@@ -2,8 +2,10 @@
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import peewee
 import pytest
@@ -101,3 +103,52 @@ def test_closing_closes_the_connections_of_all_threads(tmp_path: Path) -> None:
     for connection in opened:
         with pytest.raises(sqlite3.ProgrammingError):
             connection.execute("SELECT 1")
+
+
+def test_a_remembered_row_is_asked_for_once(store: Store) -> None:
+    seen: list[str] = []
+    store.sqlite.connection().set_trace_callback(seen.append)
+    counted = "SELECT COUNT(*) FROM instance_secrets WHERE name = ?"
+    assert [store.recall(counted, (name,)) for name in ("a", "a", "b")] == [(0,)] * 3
+    assert len(seen) == 2
+
+
+def test_a_missing_row_is_remembered_too(store: Store) -> None:
+    seen: list[str] = []
+    store.sqlite.connection().set_trace_callback(seen.append)
+    assert [store.recall("SELECT 1 FROM accounts WHERE id = ?", (7,)) for _ in range(2)] == [None, None]
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_whatever_is_written_every_remembered_row_is_asked_for_again(store: Store, fails: bool) -> None:
+    counted = "SELECT COUNT(*) FROM instance_secrets"
+    assert store.recall(counted, ()) == (0,)
+    with suppress(RuntimeError), store.write():
+        store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
+        if fails:
+            raise RuntimeError
+    assert store.recall(counted, ()) == (0 if fails else 1,)
+
+
+def test_a_row_read_before_a_write_is_not_remembered_after_it(store: Store) -> None:
+    """A reader may have asked before the write and keep its answer only after it."""
+    counted = "SELECT COUNT(*) FROM instance_secrets"
+    read = store.row
+
+    def slow(sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        found = read(sql, params)
+        with store.write():
+            store.execute("INSERT OR IGNORE INTO instance_secrets VALUES ('a', x'00')")
+        return found
+
+    store.row = slow  # type: ignore[method-assign]
+    assert store.recall(counted, ()) == (0,)
+    store.row = read  # type: ignore[method-assign]
+    assert store.recall(counted, ()) == (1,)
+
+
+def test_the_memory_of_rows_is_bounded(store: Store) -> None:
+    for number in range(3000):
+        store.recall("SELECT 1 FROM accounts WHERE id = ?", (number,))
+    assert len(store._remembered) <= 1024
