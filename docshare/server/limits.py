@@ -39,7 +39,8 @@ class Limits:
 
     def __init__(self, clock: Callable[[], int], max_keys: int = MAX_KEYS) -> None:
         self._clock = clock
-        self._windows = MovingWindowRateLimiter(_Memory(clock, max_keys))
+        self._memory = _Memory(clock, max_keys)
+        self._windows = MovingWindowRateLimiter(self._memory)
         self._items: dict[tuple[str, int], RateLimitItem] = {}
 
     def hit(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
@@ -49,12 +50,17 @@ class Limits:
 
     def look(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
         """What ``hit`` would answer now, without counting."""
-        return self._allowance(policy, key, limit, self._windows.test(self._item(policy, limit), key))
+        return self._allowance(policy, key, limit, None)
 
-    def _allowance(self, policy: RatePolicy, key: str, limit: int, allowed: bool) -> Allowance:
-        reset, remaining = self._windows.get_window_stats(self._item(policy, limit), key)
-        wait = math.ceil(reset - self._clock() / SECOND)
-        return Allowance(policy, limit, max(remaining, 0), max(wait, 1), allowed)
+    def _allowance(self, policy: RatePolicy, key: str, limit: int, allowed: bool | None) -> Allowance:
+        # Asked of the memory itself: the library would walk the window once for each figure.
+        item = self._item(policy, limit)
+        seconds = item.get_expiry()
+        oldest, count = self._memory.get_moving_window(item.key_for(key), limit, seconds)
+        wait = math.ceil(oldest + seconds - self._clock() / SECOND)
+        if allowed is None:
+            allowed = count < limit
+        return Allowance(policy, limit, max(limit - count, 0), max(wait, 1), allowed)
 
     def _item(self, policy: RatePolicy, limit: int) -> RateLimitItem:
         item = self._items.get((policy.name, limit))

@@ -1,0 +1,55 @@
+"""How much of a 200 MB upload with a bad key is taken before it is refused: python -m tests.benchmarks.refusal
+
+There is no limit to compare with: the sender writes small blocks as fast as they are taken, through a small buffer,
+and looks for an answer before each.
+"""
+
+import select
+import socket
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from docshare.contract.plans import MB
+from tests.benchmarks.serving import serve_product, started
+from tests.benchmarks.side_by_side import bound
+
+BODY = 200 * MB
+BLOCK = bytes(16 * 1024)
+BUFFER = 64 * 1024
+ROUNDS = 20
+
+
+def refused(port: int) -> tuple[int, float]:
+    """Bytes of the body that were sent when the answer came, and milliseconds until then."""
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
+        sock.connect(("127.0.0.1", port))
+        head = (
+            "POST /api/v1/files HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ds_live_nobody\r\n"
+            f"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {BODY}\r\n\r\n"
+        )
+        begun = time.perf_counter()
+        sock.sendall(head.encode())
+        sent = 0
+        while sent < BODY and not select.select([sock], [], [], 0)[0]:
+            sent += sock.send(BLOCK)
+        answer = sock.recv(65536)
+        took = (time.perf_counter() - begun) * 1000
+    assert answer.startswith(b"HTTP/1.1 401"), answer[:100]
+    return sent, took
+
+
+def main() -> int:
+    """Measure, print, and return the exit code."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        port, _ = stack.enter_context(started(serve_product, Path(folder)))
+        seen = [refused(port) for _ in range(ROUNDS)]
+    print(f"slowest refusal: {max(took for _, took in seen):.1f} ms")
+    reached = bound("body sent before the refusal, most", max(sent for sent, _ in seen) / MB, 1, "MB")
+    return 0 if reached else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
