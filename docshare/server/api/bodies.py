@@ -1,0 +1,23 @@
+"""The JSON body of a request."""
+
+from typing import Any
+
+from flask import request
+
+from docshare.contract.problems import Problem
+from docshare.server.strict_json import parse_object
+
+JSON_BODY = 1 << 20  # bytes
+
+
+def json_object() -> dict[str, Any]:
+    """The JSON object that the request carries; ``{}`` where it carries nothing.
+
+    Raises ``bad_request``, ``payload_too_large`` and ``unsupported_media_type`` (a body that is not declared as JSON).
+    """
+    raw = request.stream.read(JSON_BODY + 1)
+    if not raw:
+        return {}
+    if not request.is_json:
+        raise Problem("unsupported_media_type", "Send the body as application/json.")
+    return parse_object(raw, JSON_BODY)

@@ -1,0 +1,14 @@
+"""The settings of a file (section File settings)."""
+
+from flask import Response
+
+from docshare.server.api import answers, bodies
+from docshare.server.services import settings
+from docshare.server.services.callers import Caller
+from docshare.server.shell import rt
+
+
+def change(caller: Caller, name: str) -> Response:
+    """``PUT /files/{id}/settings``: 200 and nothing in it; a request that carries nothing changes nothing."""
+    settings.change(rt(), caller, name, bodies.json_object())
+    return Response(content_type=answers.JSON_TYPE)

@@ -1,0 +1,104 @@
+"""What a settings write leads to: plans, expiry, and what the file cannot have (section File settings). Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from docshare.contract import viewer
+from docshare.contract.features import plan_problem
+from docshare.contract.fields import refusal
+from docshare.contract.limits import MANAGE_EXPIRY_MS, RANGE_AND_WATERMARK_BYTES
+from docshare.contract.plans import MB, Plan
+from docshare.contract.problems import Problem
+from docshare.contract.settings import SETTINGS, plan_needed
+
+# What these say is done at once and not kept: one takes the expiry away; the other severs the binding to a design, and
+# a file that has none stays as it is.
+_ACTS = ("neverExpire", "detachDesignToolDesign")
+_LARGEST = f"{RANGE_AND_WATERMARK_BYTES // MB} MB"
+_SMALLER = "Share only the pages that are meant as a file of their own."
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The file as it stands before the write: ``size`` in bytes; ``settings`` what deviates from the defaults, by wire
+    name."""
+
+    size: int
+    total_pages: int
+    settings: Mapping[str, Any]
+
+
+def settle(sent: Mapping[str, Any], file: Standing, *, plan: Plan, managed: bool, now: int) -> dict[str, Any]:
+    """The settings to store, by wire name; None clears.
+
+    Parameters: ``sent`` as ``contract.settings.parse_settings`` gave it; ``plan`` of the caller; ``managed`` whether
+    the caller shows a manage token.
+
+    Raises ``plan_required`` for the first field above the plan, ``forbidden`` for ``neverExpire`` with a manage token,
+    ``bad_request`` for fields that exclude each other or do not fit the document, ``payload_too_large`` for a page
+    range on a large file. Whether a slug is free and an asset there is decided where they are known.
+    """
+    _require_plan(sent, plan)
+    _require_range(sent.get("pageRange"), file)
+    settled = {name: value for name, value in sent.items() if name not in _ACTS}
+    settled |= _expiry(sent, managed=managed, now=now)
+    if sent.get("gateFields"):
+        settled["requireEmail"] = True  # Spec: File settings. Whatever the same body says.
+    _require_stampable(settled, file)
+    return settled
+
+
+def deviations(stored: Mapping[str, Any], settled: Mapping[str, Any]) -> dict[str, Any]:
+    """``stored`` after ``settled``: only what deviates from the defaults, in table order."""
+    both = {**stored, **settled}
+    kept = (row for row in SETTINGS.values() if both.get(row.name) is not None)
+    return {row.name: both[row.name] for row in kept if both[row.name] != row.default}
+
+
+def _require_plan(sent: Mapping[str, Any], plan: Plan) -> None:
+    for name, value in sent.items():
+        needed = plan_needed(name, value)
+        if needed > plan:
+            raise plan_problem(needed, f"The setting {_above(name, value, plan)}")
+
+
+def _above(name: str, value: Any, plan: Plan) -> str:
+    """What of the setting ``name`` is above ``plan``: of viewer settings the first block, else the setting itself."""
+    if name != "viewerSettings":
+        return name
+    return next(f"{name}.{key}" for key, block in value.items() if viewer.normalise({key: block}).plan > plan)
+
+
+def _require_range(pages: Mapping[str, int] | None, file: Standing) -> None:
+    if pages is None:
+        return
+    if file.size > RANGE_AND_WATERMARK_BYTES:
+        raise Problem("payload_too_large", f"A page range can be set on files up to {_LARGEST}.", hint=_SMALLER)
+    if pages["to"] > file.total_pages:
+        raise refusal("pageRange", f"within the {file.total_pages} pages of the document")
+
+
+def _expiry(sent: Mapping[str, Any], *, managed: bool, now: int) -> dict[str, int | None]:
+    """Spec: Expiry rules. Accounts are uncapped; a manage token ends the link in 7 days at the latest."""
+    if sent.get("neverExpire"):
+        if managed:
+            hint = "Claim the file into an account; its links need not expire."
+            raise Problem("forbidden", "A manage token cannot set neverExpire.", hint=hint)
+        if "deleteAt" in sent:
+            raise Problem("bad_request", "neverExpire and deleteAt exclude each other.")
+        return {"deleteAt": None}
+    if managed and "deleteAt" in sent:
+        return {"deleteAt": min(sent["deleteAt"], now + MANAGE_EXPIRY_MS)}
+    return {}
+
+
+def _require_stampable(settled: Mapping[str, Any], file: Standing) -> None:
+    """A watermark is stamped on what is downloaded, which only files up to a size allow. Spec gap: judged by what the
+    write sets, so that other settings of such a file can still be changed."""
+    if file.size <= RANGE_AND_WATERMARK_BYTES or not (settled.get("watermark") or settled.get("allowDownload")):
+        return
+    after = {"watermark": False, "allowDownload": True, **file.settings, **settled}
+    if after["watermark"] and after["allowDownload"]:
+        detail = f"A watermark together with downloads can be set on files up to {_LARGEST}."
+        raise Problem("bad_request", detail, hint="Set allowDownload to false in the same request.")

@@ -1,0 +1,45 @@
+"""The looks of a share page as the owner's plan allows them now (section viewerSettings blocks). Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from docshare.contract.plans import Plan
+from docshare.contract.viewer import VIEWER_BLOCKS, Block, ViewerField
+
+
+def effective(stored: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+    """The viewer settings that a reader gets: every field of every block, the defaults filled in.
+
+    Parameters: ``stored`` what deviates from the defaults; ``plan`` of the file's owner at this moment.
+    Spec: File settings. What the plan no longer allows is at its default again from the next page served. ``ga4Id`` and
+    ``cta`` are absent unless they are set, as are fields without a default.
+    """
+    shown = {key: _shown(table, stored.get(key), plan) for key, table in VIEWER_BLOCKS.items()}
+    if shown["cta"] is not None:
+        # Spec gap: a button without a colour of its own takes the accent.
+        shown["cta"].setdefault("color", shown["brand"]["accentColor"])
+    return {key: found for key, found in shown.items() if found is not None}
+
+
+def asset_ids(settings: Mapping[str, Any]) -> frozenset[str]:
+    """The ids of the assets that ``settings``, a normalised ``viewerSettings`` object, refers to."""
+    return frozenset(
+        settings[key][name]
+        for key, table in VIEWER_BLOCKS.items()
+        if not isinstance(table, ViewerField)
+        for name, row in table.items()
+        if row.kind == "asset" and name in settings.get(key, {})
+    )
+
+
+def _shown(table: Block | ViewerField, stored: Any, plan: Plan) -> Any:
+    if isinstance(table, ViewerField):
+        return _value(table, stored, plan)
+    values = {name: _value(row, (stored or {}).get(name), plan) for name, row in table.items()}
+    block = {name: value for name, value in values.items() if value is not None}
+    complete = all(name in block for name, row in table.items() if row.required)
+    return block if complete else None
+
+
+def _value(row: ViewerField, stored: object, plan: Plan) -> object:
+    return row.default if stored is None or plan < row.plan else stored

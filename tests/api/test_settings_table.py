@@ -1,0 +1,93 @@
+"""Every setting on every plan through HTTP: set, take back, refuse (the table in ``tests/contract``)."""
+
+from typing import Any
+
+import pytest
+
+from tests.contract.settings_table import CASES, LOOKS, PLANS, Case, Look, allows
+from tests.support.cast import World
+from tests.support.settings import shared_by
+
+
+def by_name(value: Any) -> str | None:
+    return value.name if isinstance(value, Case) else value.field if isinstance(value, Look) else None
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("case", CASES, ids=by_name)
+def test_a_setting_is_stored_from_its_plan_on_and_refused_below(world: World, case: Case, plan: str) -> None:
+    file = shared_by(world, plan)
+    before = file.everything()
+    world.clock.advance(minutes=5)
+    answer = file.put({case.name: case.sent})
+    if allows(plan, case.plan):
+        assert (answer.status_code, answer.data) == (200, b"")
+        assert file.shows(case.shown)
+        assert file.show()["updatedAt"] == "2026-09-21T14:18:20.000Z"
+    else:
+        assert (answer.status_code, answer.get_json()["code"]) == (403, "plan_required")
+        assert f"requires the {case.plan} plan" in answer.get_json()["detail"]
+        assert case.name in answer.get_json()["detail"]
+        assert file.everything() == before
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("case", CASES, ids=by_name)
+def test_a_setting_is_taken_back_on_any_plan(world: World, case: Case, plan: str) -> None:
+    """Omitted keeps; ``""``, 0, ``{0,0}``, null and ``[]`` clear; what was switched on is switched off."""
+    file = shared_by(world, "pro")
+    file.change(**{case.name: case.sent})
+    file.on(plan)
+    assert file.shows(case.shown)
+    file.change(**{case.name: case.taken_back})
+    assert file.shows(case.left)
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("case", CASES, ids=by_name)
+def test_a_wrong_value_is_refused_on_every_plan_and_changes_nothing(world: World, case: Case, plan: str) -> None:
+    file = shared_by(world, plan)
+    before = file.everything()
+    for value in case.wrong:
+        answer = file.put({"viewerMode": "swipe", case.name: value})
+        assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request"), value
+        assert case.name in answer.get_json()["detail"]
+    assert file.everything() == before
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("look", LOOKS, ids=by_name)
+def test_a_viewer_setting_is_stored_from_its_plan_on_and_refused_below(world: World, look: Look, plan: str) -> None:
+    """``viewerSettings`` equal to the defaults is allowed on Free; any deviation is Basic+, marked fields Pro."""
+    file = shared_by(world, plan)
+    before = file.everything()
+    answer = file.put({"viewerSettings": look.deviation})
+    if allows(plan, look.plan):
+        assert answer.status_code == 200
+        assert file.shows({"viewerSettings": look.deviation})
+    else:
+        assert (answer.status_code, answer.get_json()["code"]) == (403, "plan_required")
+        detail = answer.get_json()["detail"]
+        assert f"requires the {look.plan} plan" in detail
+        assert f"viewerSettings.{look.field.partition('.')[0]}" in detail
+        assert file.everything() == before
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("look", LOOKS, ids=by_name)
+def test_a_viewer_setting_is_taken_back_on_any_plan_by_its_default(world: World, look: Look, plan: str) -> None:
+    file = shared_by(world, "pro")
+    file.change(viewerSettings=look.deviation)
+    file.on(plan)
+    file.change(viewerSettings=look.plain)
+    assert file.shows({"viewerSettings": {}})
+
+
+def test_the_description_lists_every_setting_and_every_viewer_setting(world: World) -> None:
+    schemas = world.http.get("/api/v1/openapi.json").get_json()["components"]["schemas"]
+    assert list(schemas["FileSettings"]["properties"]) == [case.name for case in CASES]
+    fields = []
+    for block, schema in schemas["ViewerSettings"]["properties"].items():
+        fields += [f"{block}.{key}" for key in schema.get("properties", ())] or [block]
+    assert fields == [look.field for look in LOOKS]
+    assert schemas["File"]["properties"]["viewerSettings"] == {"$ref": "#/components/schemas/ViewerSettings"}

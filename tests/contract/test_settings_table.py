@@ -1,0 +1,47 @@
+"""The hand-typed table of settings and plans is complete, and the code's tables say the same."""
+
+from typing import Any
+
+import pytest
+
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+from docshare.contract.settings import SETTINGS, parse_value, plan_needed
+from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
+from tests.contract.settings_table import CASES, LOOKS, Case, Look
+
+WRONG = [(case.name, value) for case in CASES for value in case.wrong]
+
+
+def by_name(value: Any) -> str | None:
+    return value.name if isinstance(value, Case) else value.field if isinstance(value, Look) else None
+
+
+def test_every_setting_has_its_row() -> None:
+    assert [case.name for case in CASES] == list(SETTINGS)
+
+
+def test_every_viewer_setting_has_its_row() -> None:
+    fields = []
+    for block, table in VIEWER_BLOCKS.items():
+        fields += [block] if isinstance(table, ViewerField) else [f"{block}.{key}" for key in table]
+    assert [look.field for look in LOOKS] == fields
+
+
+@pytest.mark.parametrize("case", CASES, ids=by_name)
+def test_a_setting_needs_its_plan_and_taking_it_back_needs_none(case: Case) -> None:
+    assert plan_needed(case.name, parse_value(case.name, case.sent)).tier == case.plan
+    assert plan_needed(case.name, parse_value(case.name, case.taken_back)) is Plan.FREE
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=by_name)
+def test_a_viewer_setting_needs_its_plan_and_its_default_needs_none(look: Look) -> None:
+    assert plan_needed("viewerSettings", parse_value("viewerSettings", look.deviation)).tier == look.plan
+    assert parse_value("viewerSettings", look.plain) == {}
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG)
+def test_a_wrong_value_is_a_bad_request(name: str, value: Any) -> None:
+    with pytest.raises(Problem) as caught:
+        parse_value(name, value)
+    assert (caught.value.code, name in caught.value.detail) == ("bad_request", True)

@@ -1,0 +1,78 @@
+"""What a settings write leads to: the decisions that take more than one field."""
+
+from typing import Any
+
+import pytest
+
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+from docshare.server.rules.settings import Standing, deviations, settle
+
+DAY = 86_400_000
+NOW = 1_790_000_000_000
+FILE = Standing(size=1000, total_pages=3, settings={})
+
+
+def settled(sent: dict[str, Any], file: Standing = FILE, *, managed: bool = False) -> dict[str, Any]:
+    return settle(sent, file, plan=Plan.FREE if managed else Plan.PRO, managed=managed, now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ({}, {}),
+        ({"viewerMode": "swipe", "slug": None}, {"viewerMode": "swipe", "slug": None}),
+        ({"neverExpire": True}, {"deleteAt": None}),
+        ({"neverExpire": False}, {}),
+        ({"deleteAt": NOW + 900 * DAY}, {"deleteAt": NOW + 900 * DAY}),
+        ({"detachDesignToolDesign": True}, {}),
+        ({"gateFields": None, "requireEmail": False}, {"gateFields": None, "requireEmail": False}),
+        ({"gateFields": [{}], "requireEmail": False}, {"gateFields": [{}], "requireEmail": True}),
+    ],
+)
+def test_what_is_stored_of_a_write(sent: dict[str, Any], stored: dict[str, Any]) -> None:
+    assert settled(sent) == stored
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"), [(NOW - DAY, NOW - DAY), (NOW + 7 * DAY, NOW + 7 * DAY), (NOW + 7 * DAY + 1, NOW + 7 * DAY)]
+)
+def test_a_manage_token_ends_a_link_in_seven_days_at_the_latest(sent: int, stored: int) -> None:
+    assert settled({"deleteAt": sent}, managed=True) == {"deleteAt": stored}
+
+
+def test_a_manage_token_cannot_make_a_link_permanent() -> None:
+    with pytest.raises(Problem) as caught:
+        settled({"neverExpire": True}, managed=True)
+    assert caught.value.code == "forbidden"
+
+
+@pytest.mark.parametrize(("size", "allowed"), [(100 * 1024 * 1024, True), (100 * 1024 * 1024 + 1, False)])
+@pytest.mark.parametrize(
+    ("sent", "code"), [({"pageRange": {"from": 1, "to": 1}}, "payload_too_large"), ({"watermark": True}, "bad_request")]
+)
+def test_100_mb_are_the_most_for_a_range_and_a_watermark(
+    sent: dict[str, Any], code: str, size: int, allowed: bool
+) -> None:
+    file = Standing(size, 3, {})
+    if allowed:
+        assert settled(sent, file) == sent
+    else:
+        with pytest.raises(Problem) as caught:
+            settled(sent, file)
+        assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("stored", "write", "after"),
+    [
+        ({}, {"viewerMode": "standard", "allowDownload": True, "watermark": False, "viewerSettings": {}}, {}),
+        ({"watermark": True}, {"viewerMode": "swipe"}, {"viewerMode": "swipe", "watermark": True}),
+        ({"pageRange": {"from": 1, "to": 1}}, {"pageRange": None}, {}),
+        ({"allowDownload": False}, {"allowDownload": True}, {}),
+        ({"viewerSettings": {"flip": {"rtl": True}}}, {"viewerSettings": {}}, {}),
+    ],
+)
+def test_only_deviations_are_kept(stored: dict[str, Any], write: dict[str, Any], after: dict[str, Any]) -> None:
+    assert deviations(stored, write) == after
+    assert list(deviations(stored, write)) == list(after)

@@ -1,0 +1,85 @@
+"""Settings written through the door, and everything a write could have left behind."""
+
+from typing import Any
+
+from werkzeug.test import TestResponse
+
+from docshare.contract.plans import Plan
+from docshare.server.services import accounts, tokens
+from tests.contract.settings_table import ABSENT, ASSET
+from tests.support.cast import Person, World
+
+PEOPLE = {"free": "fay", "basic": "bea", "pro": "pia"}
+
+
+class Shared:
+    """One file of ``owner`` (three pages, one image uploaded to it) and writes to its settings."""
+
+    def __init__(self, world: World, owner: Person, content: bytes | None = None) -> None:
+        self.world = world
+        self.owner = owner
+        self.made = owner.upload(content)
+        self.path = f"/api/v1/files/{self.made['uuid']}"
+        add_asset(world, self.made["uuid"], "logo", ASSET)
+
+    def put(self, body: Any, person: Person | None = None) -> TestResponse:
+        """One settings write of ``body`` by ``person``, the owner unless given."""
+        return (person or self.owner).put(f"{self.path}/settings", json=body)
+
+    def change(self, **settings: Any) -> None:
+        """A settings write that must succeed."""
+        answer = self.put(settings)
+        assert (answer.status_code, answer.data) == (200, b""), answer.text
+
+    def show(self) -> dict[str, Any]:
+        """The File object, as its owner gets it."""
+        found: dict[str, Any] = self.owner.get(self.path).get_json()
+        return found
+
+    def shows(self, expected: dict[str, Any]) -> bool:
+        """Whether the File object has all of ``expected``."""
+        found = self.show()
+        return all(found.get(key, ABSENT) == value for key, value in expected.items())
+
+    def everything(self) -> tuple[Any, ...]:
+        """The file's whole row and its bytes."""
+        row = self.world.rt.db.row("SELECT * FROM files WHERE uuid = ?", (self.made["uuid"],))
+        assert row is not None
+        return (*row, self.world.rt.blobs.path(row_blob(self.world, self.made["uuid"])).read_bytes())
+
+    def on(self, plan: str) -> None:
+        """Put the owner on ``plan``."""
+        accounts.set_tier(self.world.rt, self.owner.email, Plan.of(plan))
+
+
+def shared_by(world: World, plan: str) -> Shared:
+    """A file of the person who is on ``plan``."""
+    return Shared(world, getattr(world, PEOPLE[plan]))
+
+
+def row_blob(world: World, file_uuid: str) -> str:
+    """The key of the file's bytes in the store."""
+    found = world.rt.db.row("SELECT blob FROM files WHERE uuid = ?", (file_uuid,))
+    assert found is not None
+    return str(found[0])
+
+
+def add_asset(world: World, file_uuid: str, kind: str, uuid: str) -> None:
+    """An asset of the file, as an upload would leave it; an older one with the same id goes."""
+    with world.rt.db.write():
+        world.rt.db.execute("DELETE FROM assets WHERE uuid = ?", (uuid,))
+        world.rt.db.execute(
+            "INSERT INTO assets (uuid, file_id, kind, mime_type, size, blob, created_at) "
+            "SELECT ?, id, ?, 'image/png', 1, 'none', 0 FROM files WHERE uuid = ?",
+            (uuid, kind, file_uuid),
+        )
+
+
+def abandon(world: World, shared: Shared) -> Person:
+    """Make the file one without an owner; returns whoever holds its manage token."""
+    with world.rt.db.write():
+        found = world.rt.db.row("SELECT id FROM files WHERE uuid = ?", (shared.made["uuid"],))
+        assert found is not None
+        world.rt.db.execute("UPDATE files SET owner_id = NULL WHERE id = ?", found)
+        token = tokens.mint(world.rt, found[0]).manage
+    return Person(email="", uuid="", key=token, http=world.app.test_client())

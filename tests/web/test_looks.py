@@ -1,0 +1,71 @@
+"""How a share page looks: the viewer mode and the viewer settings that the owner's plan allows at that moment."""
+
+import pytest
+
+from tests.contract.settings_table import CTA, DEFAULT_LOOKS
+from tests.support.cast import World
+from tests.support.reader import Reader
+from tests.support.rows import change_file
+from tests.support.settings import Shared
+
+BASIC = {"flip": {"rtl": True}, "protect": {"print": True}}
+PRO = {"cta": CTA, "brand": {"accentColor": "#ff0080"}, "protect": {"print": True, "blurOnLeave": True}}
+
+
+@pytest.fixture
+def file(world: World) -> Shared:
+    """Pia's file, looking its own way."""
+    shared = Shared(world, world.pia)
+    shared.change(viewerMode="magazine", viewerSettings={**BASIC, **PRO}, pageRange={"from": 2, "to": 3})
+    return shared
+
+
+def looks(world: World, file: Shared, prefix: str = "") -> tuple[str, dict[str, object]]:
+    facts = Reader(world, file.made["shortId"], prefix=prefix).facts
+    return facts["viewerMode"], facts["viewerSettings"]
+
+
+def test_a_file_without_settings_looks_as_the_defaults_say(world: World) -> None:
+    assert looks(world, Shared(world, world.fay)) == ("standard", DEFAULT_LOOKS)
+
+
+@pytest.mark.parametrize("prefix", ["", "/embed"])
+def test_the_page_knows_its_mode_and_every_viewer_setting(world: World, file: Shared, prefix: str) -> None:
+    mode, shown = looks(world, file, prefix)
+    assert mode == "magazine"
+    assert shown == DEFAULT_LOOKS | {
+        "flip": {**DEFAULT_LOOKS["flip"], "rtl": True},
+        "protect": {**DEFAULT_LOOKS["protect"], "print": True, "blurOnLeave": True},
+        "brand": {**DEFAULT_LOOKS["brand"], "accentColor": "#ff0080"},
+        "cta": {**CTA, "style": "solid", "color": "#ff0080", "position": "br"},
+    }
+
+
+def test_after_a_downgrade_pro_styling_stops_at_the_next_page_served_and_the_range_stays(
+    world: World, file: Shared
+) -> None:
+    """After a downgrade Pro styling stops at the next page served, page-range enforcement stays."""
+    assert looks(world, file)[1]["cta"]
+    file.on("basic")
+    mode, shown = looks(world, file)
+    assert mode == "magazine"
+    assert shown == DEFAULT_LOOKS | {
+        "flip": {**DEFAULT_LOOKS["flip"], "rtl": True},
+        "protect": {**DEFAULT_LOOKS["protect"], "print": True},
+    }
+    assert Reader(world, file.made["shortId"]).facts["pages"] == 2
+    file.on("free")
+    assert looks(world, file) == ("magazine", DEFAULT_LOOKS)
+    assert Reader(world, file.made["shortId"]).facts["pages"] == 2
+    assert file.shows({"pageRange": {"from": 2, "to": 3}})
+
+
+def test_an_upgrade_brings_the_styling_back(world: World, file: Shared) -> None:
+    file.on("free")
+    file.on("pro")
+    assert looks(world, file)[1]["cta"] == {**CTA, "style": "solid", "color": "#ff0080", "position": "br"}
+
+
+def test_a_file_that_nobody_owns_looks_as_on_free(world: World, file: Shared) -> None:
+    change_file(world, file.made["uuid"], owner_id=None)
+    assert looks(world, file) == ("magazine", DEFAULT_LOOKS)
