@@ -194,6 +194,6 @@ def test_a_restart_finishes_what_a_crash_cut_short(world: World) -> None:
 
 def test_the_sweep_tells_what_it_did(world: World) -> None:
     world.bea.delete(f"/api/v1/files/{world.bea.upload()['uuid']}")
-    assert sweeps.run(world.rt) == {"purged": 0, "removed": 0}
+    assert sweeps.run(world.rt) == {"burned": 0, "purged": 0, "expired": 0, "removed": 0}
     world.clock.advance(days=7)
-    assert sweeps.run(world.rt) == {"purged": 1, "removed": 0}
+    assert sweeps.run(world.rt) == {"burned": 0, "purged": 1, "expired": 0, "removed": 0}

@@ -94,7 +94,38 @@ def test_check_finds_what_is_missing(tmp_path: Path, env: dict[str, str]) -> Non
 
 
 def test_sweep_reports_counts(env: dict[str, str]) -> None:
-    assert admin(env, "sweep") == {"purged": 0, "removed": 0}
+    assert admin(env, "sweep") == {"burned": 0, "purged": 0, "expired": 0, "removed": 0}
+
+
+def upload(server: Any) -> dict[str, Any]:
+    answer = requests.post(
+        f"{server.url}/api/v1/files", headers=server.headers, files={"file": ("a.pdf", simple_pdf())}, timeout=20
+    )
+    assert answer.status_code == 200, answer.text
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+def test_the_trash_is_listed_given_back_and_emptied(tmp_path: Path, env: dict[str, str]) -> None:
+    """``trash list EMAIL``, ``trash restore FILE``: ``{uuid, ...}``, with a running server and without one."""
+    email = "owner@example.com"
+    with served(tmp_path) as server:
+        kept, lost = upload(server), upload(server)
+        assert admin(env, "trash", "list", email) == []
+        for made in (kept, lost):
+            requests.delete(f"{server.url}/api/v1/files/{made['uuid']}", headers=server.headers, timeout=10)
+        rows = admin(env, "trash", "list", email)
+        assert [row["uuid"] for row in rows] == [lost["uuid"], kept["uuid"]]
+        assert rows[0].keys() == {"uuid", "shortId", "originalName", "size", "trashedAt", "purgeAt"}
+        assert admin(env, "trash", "restore", kept["shortId"])["uuid"] == kept["uuid"]
+        assert requests.get(kept["shareUrl"], timeout=10).status_code == 200
+    assert docshare("admin", "trash", "purge", lost["uuid"], env=env).returncode == 2
+    assert admin(env, "trash", "purge", lost["uuid"], "--confirm", lost["uuid"])["uuid"] == lost["uuid"]
+    assert admin(env, "trash", "list", email) == []
+    for command in ("restore", "purge"):
+        for name in (lost["uuid"], kept["uuid"], "nonsense"):
+            assert docshare("admin", "trash", command, name, "--yes", env=env).returncode == 3
+    assert docshare("admin", "trash", "list", "nobody@example.com", env=env).returncode == 3
 
 
 def test_a_sign_in_link_points_at_the_running_server(tmp_path: Path, env: dict[str, str]) -> None:

@@ -1,0 +1,78 @@
+"""``docshare replace``: another document behind the same link."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.arguments import FILE_HELP, FileNames
+from docshare.cli.context import Context, current
+from docshare.cli.exits import ExitCode
+from docshare.cli.output import Spec
+
+
+def _told(row: Mapping[str, Any], _: Context) -> Iterator[str]:
+    counts = [(row.get("clearedHotspots"), "hotspot"), (row.get("clearedNotes"), "note")]
+    cleared = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
+    yield f"version {row.get('contentVersion')}" + (f", cleared {', '.join(cleared)}" if cleared else "")
+
+
+_CLEARED = ("anchorsCleared", "clearedHotspots", "clearedNotes")
+REPLACED = Spec(
+    plain=("contentVersion",),
+    fields=("uuid", "originalName", "size", *_CLEARED, "message", "recovered"),
+    id="uuid",
+    human=_told,
+)
+
+
+def replace(
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The new document; '-' is stdin.")],
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name that readers see; needed with '-'.")] = None,
+    keep_anchors: Annotated[
+        bool, typer.Option("--keep-anchors", help="Leave hotspots and notes on their pages.")
+    ] = False,
+    check: Annotated[bool, typer.Option("--check/--no-check", help="Look at the file before sending.")] = True,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+) -> ExitCode:
+    """Put another document behind a link.
+
+    Needs the Pro plan. Link, QR code, settings and readership stay; the version goes up by one. A link that burned
+    lives again, and its view limit starts over; one that has expired cannot be replaced. Hotspots and notes on pages
+    are cleared unless --keep-anchors is given, so on a terminal you are asked first. A pipe gets the new version.
+
+    Examples:
+
+      docshare replace @last deck-v2.pdf
+      docshare replace slug:offer offer.pdf --keep-anchors
+      make-pdf | docshare replace aB3dE5fG7hJ9 - --name report.pdf
+    """
+    from docshare.cli import bulk, replacing
+    from docshare.cli.sources import within_plan
+
+    ctx = current()
+    with ExitStack() as held:
+        item = replacing.one_item(ctx, path, name, held, check=check)
+        client = held.enter_context(ctx.client())
+        uuid = FileNames(ctx, client).one(file)
+        if dry_run:
+            query = "?clearAnchors=false" if keep_anchors else ""
+            words = f"file={item.name} ({item.size} bytes)"
+            return bulk.planned(ctx, [("POST", f"/api/v1/files/{uuid}/content{query}", words)])
+        if check:
+            (item,) = within_plan(client, [item])
+        if item.refusal is not None:
+            raise item.refusal
+        _consent(ctx, uuid, keep_anchors=keep_anchors)
+        ctx.emit(replacing.sent(ctx, client, uuid, item, keep_anchors=keep_anchors), REPLACED)
+    return ExitCode.OK
+
+
+def _consent(ctx: Context, uuid: str, *, keep_anchors: bool) -> None:
+    """Ask where somebody can answer. The API tells nobody whether there are anchors, so that is no part of it."""
+    from docshare.cli import prompts
+
+    if not keep_anchors and ctx.may_prompt:
+        prompts.confirm(ctx, f"Replace the document of {uuid}, clearing hotspots and notes on its pages?")

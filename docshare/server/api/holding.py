@@ -1,0 +1,48 @@
+"""What a file goes through after its upload: new content, the way back from the trash, the claim (section Files)."""
+
+from flask import Response, request
+
+from docshare.contract.problems import Problem
+from docshare.server.api import answers, represent
+from docshare.server.api.bodies import json_object
+from docshare.server.api.files import received_file
+from docshare.server.services import claiming, replacing, trash
+from docshare.server.services.callers import Caller
+from docshare.server.shell import rt
+
+_LONGEST_TOKEN = 4096  # characters
+
+
+def replace(caller: Caller, name: str) -> Response:
+    """``POST /files/{id}/content``: the PDF in the multipart part ``file`` becomes the next version of the file."""
+    received = received_file(lambda length: replacing.admit(rt(), caller, name, length))
+    given = request.args.getlist("clearAnchors")
+    result = replacing.replace(rt(), caller, name, received, clear_anchors=given)
+    return answers.json(
+        {
+            "uuid": result.uuid,
+            "contentVersion": result.content_version,
+            "originalName": result.original_name,
+            "size": result.size,
+            "anchorsCleared": result.anchors_cleared,
+            "clearedHotspots": result.cleared_hotspots,
+            "clearedNotes": result.cleared_notes,
+            "message": "The document was replaced; its link stays the same.",
+        }
+    )
+
+
+def restore(caller: Caller, name: str) -> Response:
+    """``POST /files/{id}/restore``: the file out of the trash. An addition."""
+    return answers.json(represent.file(rt().config.base_url, trash.restore(rt(), caller, name)))
+
+
+def claim(caller: Caller) -> Response:
+    """``POST /files/claim``: the file of a claim token becomes the caller's. Spec gap: the fields of the result."""
+    token = json_object().get("claimToken")
+    if not isinstance(token, str) or not 0 < len(token) <= _LONGEST_TOKEN:
+        raise Problem("bad_request", "claimToken must be a text.")
+    claimed = claiming.claim(rt(), caller, token)
+    link = represent.share_url(rt().config.base_url, claimed.short_id)
+    message = "The file belongs to your account."
+    return answers.json({"uuid": claimed.uuid, "shortId": claimed.short_id, "shareUrl": link, "message": message})

@@ -1,0 +1,25 @@
+"""The view limit: which view is the last one, and when the bytes go (section States and transitions)."""
+
+from dataclasses import dataclass
+
+from docshare.contract.limits import BURN_DELAY_MS
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A unit of the view limit that was taken: ``consumed`` units are used now; ``burns``: it was the last one."""
+
+    consumed: int
+    burns: bool
+
+
+def take(limit: int, consumed: int, burned_at: int | None) -> Taken | None:
+    """Take one unit of a link whose ``limit`` is set and of which ``consumed`` are used; None when none is left."""
+    if burned_at is not None or consumed >= limit:
+        return None
+    return Taken(consumed + 1, consumed + 1 >= limit)
+
+
+def due_by(now: int) -> int:
+    """Files that burned at this moment or before lose their bytes at ``now``. All in milliseconds."""
+    return now - BURN_DELAY_MS

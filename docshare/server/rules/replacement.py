@@ -1,0 +1,45 @@
+"""Replacing the document behind a link: what it keeps, and when it may be (sections Files and States)."""
+
+import json
+from collections.abc import Sequence
+
+from docshare.contract.limits import RANGE_AND_WATERMARK_BYTES
+from docshare.contract.plans import MB
+from docshare.contract.problems import Problem
+from docshare.server.rules.lifecycle import is_expired
+
+
+def keeps_anchors(given: Sequence[str]) -> bool:
+    """Whether hotspots and notes stay. ``given``: the values of ``clearAnchors`` in the query; only exactly one
+    ``false`` or ``0`` keeps them."""
+    return list(given) in (["false"], ["0"])
+
+
+def require_alive(delete_at: int | None, now: int) -> None:
+    """Raise ``gone`` when the link has expired, burned or not: a replacement revives only what burned."""
+    if is_expired(delete_at, now):
+        raise Problem("gone", "This link has expired; its content cannot be replaced.", hint="Upload it as a new file.")
+
+
+def views_consumed(burned_at: int | None, consumed: int) -> int:
+    """The units of the view limit that are used after the replacement. A burned link starts over, or the next view
+    would burn it again; the units of a living one stay used."""
+    return consumed if burned_at is None else 0
+
+
+def require_servable(settings: str, variants_trim: bool, size: int) -> None:
+    """Raise ``payload_too_large`` when the link could no longer be served as it is set.
+
+    Parameters: ``settings`` of the file, JSON as stored; ``variants_trim`` whether a variant has a page range; ``size``
+    of the new PDF in bytes. Spec gap: what cannot be set on a file over 100 MB cannot be carried over to one either.
+    """
+    if size <= RANGE_AND_WATERMARK_BYTES:
+        return
+    chosen = json.loads(settings)
+    stamps = bool(chosen.get("watermark")) and bool(chosen.get("allowDownload", True))
+    if variants_trim or stamps or "pageRange" in chosen:
+        raise Problem(
+            "payload_too_large",
+            f"The link has a page range or a watermark, which work up to {RANGE_AND_WATERMARK_BYTES // MB} MB.",
+            hint="Clear the page range or the watermark first.",
+        )

@@ -1,0 +1,119 @@
+"""Another document behind the same link (section Files): the link, its readership and its settings stay."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from docshare.contract.features import require_plan
+from docshare.contract.problems import Problem
+from docshare.server.multipart import ReceivedFile
+from docshare.server.rules import replacement as rules
+from docshare.server.runtime import Runtime
+from docshare.server.services import activity, files, intake
+from docshare.server.services.callers import Caller
+from docshare.server.services.intake import Document
+
+_TARGET = "SELECT id, uuid, content_version, blob, delete_at FROM files WHERE id = ?"
+_CARRIED_OVER = (
+    "SELECT f.settings, EXISTS (SELECT 1 FROM variants WHERE file_id = f.id "
+    "AND json_extract(overrides, '$.pageRange.to') > 0), f.burned_at, f.views_consumed FROM files f WHERE f.id = ?"
+)
+_REPLACE = (
+    "UPDATE files SET original_name = ?, size = ?, total_pages = ?, page_sizes = ?, sha256 = ?, blob = ?, "
+    "content_version = ?, updated_at = ?, burned_at = NULL, destroyed_at = NULL, views_consumed = ? WHERE id = ?"
+)
+_ADD_REVISION = (
+    "INSERT INTO revisions (file_id, content_version, original_name, size, total_pages, sha256, created_at) "
+    "SELECT id, content_version, original_name, size, total_pages, sha256, updated_at FROM files WHERE id = ?"
+)
+_CLEAR_HOTSPOTS = "DELETE FROM hotspots WHERE file_id = ?"
+# Spec gap: an anchor is on a page; a note about the whole document has none and stays.
+_CLEAR_NOTES = "DELETE FROM notes WHERE file_id = ? AND page IS NOT NULL"
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """The result: ``size`` in bytes of the stored PDF; the counts are of what was cleared."""
+
+    uuid: str
+    content_version: int
+    original_name: str
+    size: int
+    anchors_cleared: bool
+    cleared_hotspots: int
+    cleared_notes: int
+
+
+class _Target(NamedTuple):
+    id: int
+    uuid: str
+    content_version: int
+    blob: str
+    delete_at: int | None
+
+
+def admit(rt: Runtime, caller: Caller, name: str, length: int | None) -> int:
+    """Judge a replacement of the file ``name`` (UUID or short id) by what is known before its bytes.
+
+    ``length`` and the result as of ``intake.admit``; no slot is asked for. Raises ``not_found``, ``forbidden`` (another
+    account's), ``plan_required`` below Pro, ``gone`` (expired), ``payload_too_large``, ``unavailable``.
+    """
+    _target(rt, caller, name)
+    return intake.admit_bytes(rt, caller.plan, length)
+
+
+def replace(
+    rt: Runtime, caller: Caller, name: str, received: ReceivedFile, *, clear_anchors: Sequence[str] = ()
+) -> Replaced:
+    """Put ``received`` behind the link ``name`` as its next version, durable; a burned link lives again.
+
+    Parameters: ``clear_anchors`` the values of the query parameter. Raises as ``admit`` and ``intake.store``, and
+    ``conflict`` when the file was changed meanwhile: whoever writes first wins, so no version exists twice.
+    """
+    target = _target(rt, caller, name)
+    document = intake.store(rt, caller.plan, received)
+    try:
+        with rt.db.write():
+            # The row may have gone to the trash, expired or been replaced while the bytes were inspected.
+            if _target(rt, caller, name).content_version != target.content_version:
+                raise Problem("conflict", "The document was changed while this one was being received.")
+            result = _swap(rt, target, document, keep=rules.keeps_anchors(clear_anchors))
+    except BaseException:
+        rt.blobs.delete(document.blob)
+        raise
+    # The row is the truth from here on. Bytes that cannot be removed now have no row and go at the next start.
+    with suppress(OSError):
+        rt.blobs.delete(target.blob)
+    rt.pages.forget(target.uuid, target.content_version)
+    return result
+
+
+def _target(rt: Runtime, caller: Caller, name: str) -> _Target:
+    """The file to replace, judged in the order of the specification."""
+    file_id, trash = files.held(rt, caller, name)
+    if trash is not None:
+        raise files.no_file()
+    require_plan(caller.plan, "files.replace", "Replacing the document of a link")
+    found = rt.db.row(_TARGET, (file_id,))
+    if found is None:  # it went between the two reads
+        raise files.no_file()
+    target = _Target._make(found)
+    rules.require_alive(target.delete_at, rt.clock())
+    return target
+
+
+def _swap(rt: Runtime, target: _Target, document: Document, *, keep: bool) -> Replaced:
+    """Write the new version down, in the caller's transaction."""
+    now = rt.clock()
+    version = target.content_version + 1
+    settings, variants_trim, burned_at, consumed = rt.db.rows(_CARRIED_OVER, (target.id,))[0]
+    rules.require_servable(settings, bool(variants_trim), document.size)
+    content = (document.name, document.size, document.total_pages, document.page_sizes, document.sha256, document.blob)
+    used = rules.views_consumed(burned_at, consumed)
+    rt.db.execute(_REPLACE, (*content, version, now, used, target.id))
+    rt.db.execute(_ADD_REVISION, (target.id,))
+    hotspots = 0 if keep else rt.db.execute(_CLEAR_HOTSPOTS, (target.id,))
+    notes = 0 if keep else rt.db.execute(_CLEAR_NOTES, (target.id,))
+    activity.record(rt, target.id, "content.replaced", {"contentVersion": version}, at=now)
+    return Replaced(target.uuid, version, document.name, document.size, not keep, hotspots, notes)

@@ -1,0 +1,158 @@
+"""Taking over a file that was shared without an account (section States and transitions, Anonymous file)."""
+
+import threading
+from typing import Any
+
+import pytest
+from werkzeug.test import TestResponse
+
+from docshare.contract.plans import Plan
+from docshare.server.services import accounts, sweeps, viewing
+from tests.support.anonymous import share
+from tests.support.cast import Person, World
+from tests.support.pdfs import simple_pdf
+from tests.support.reader import Reader
+from tests.support.rows import change_file
+
+CLAIM = "/api/v1/files/claim"
+
+
+def claim(who: Person, token: Any) -> TestResponse:
+    return who.post(CLAIM, json={"claimToken": token})
+
+
+def test_a_claim_makes_the_file_the_callers_and_keeps_what_it_is(world: World) -> None:
+    """A claim keeps the stored bytes and the expiry; owner surfaces unlocked."""
+    content = simple_pdf(pages=4)
+    file = share(world, content)
+    assert world.mal.get(f"/api/v1/files/{file.uuid}").status_code == 404
+    answer = claim(world.mal, file.claim_token)
+    assert answer.status_code == 200
+    result = answer.get_json()
+    message = result.pop("message")
+    assert message
+    link = f"http://127.0.0.1:8787/{file.short_id}"
+    assert result == {"uuid": file.uuid, "shortId": file.short_id, "shareUrl": link}
+    detail = world.mal.get(f"/api/v1/files/{file.uuid}").get_json()
+    assert (detail["deleteAt"], detail["contentVersion"]) == ("2026-09-28T14:13:20.000Z", 1)
+    assert world.mal.get(f"/api/v1/files/{file.uuid}/content", buffered=True).data == content
+    assert [row["uuid"] for row in world.mal.get("/api/v1/files").get_json()] == [file.uuid]
+
+
+def test_claiming_again_is_the_same_for_its_owner_and_409_for_others(world: World) -> None:
+    """200 idempotent for the same owner; 409 claimed by another account."""
+    file = share(world)
+    first = claim(world.pia, file.claim_token)
+    again = claim(world.pia, file.claim_token)
+    assert (again.status_code, again.get_json()) == (200, first.get_json())
+    other = claim(world.mal, file.claim_token)
+    assert (other.status_code, other.get_json()["code"]) == (409, "conflict")
+    assert world.pia.get(f"/api/v1/files/{file.uuid}").status_code == 200
+
+
+def test_an_unknown_token_is_401_and_so_is_one_after_30_days(world: World) -> None:
+    """401: invalid or expired claim token."""
+    file = share(world, days=60)
+    for token in ("ds_ct_" + "x" * 32, file.manage_token, world.pia.key, "€"):
+        answer = claim(world.pia, token)
+        assert (answer.status_code, answer.get_json()["code"]) == (401, "unauthorized")
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+    world.clock.advance(days=30, milliseconds=-1)
+    assert claim(world.pia, file.claim_token).status_code == 200
+    world.clock.advance(milliseconds=1)
+    assert claim(world.pia, file.claim_token).status_code == 401
+
+
+def test_a_file_that_was_swept_is_404(world: World) -> None:
+    """404 (expired and swept)."""
+    file = share(world)
+    world.clock.advance(days=7)
+    sweeps.expire_unclaimed(world.rt)
+    answer = claim(world.pia, file.claim_token)
+    assert (answer.status_code, answer.get_json()["code"]) == (404, "not_found")
+
+
+def test_a_claim_that_comes_just_before_the_sweep_wins(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = share(world)
+    world.clock.advance(days=7)
+    write = type(world.rt.db).write
+
+    def claimed_first(self: Any) -> Any:
+        monkeypatch.undo()
+        assert claim(world.pia, file.claim_token).status_code == 200
+        return write(self)
+
+    monkeypatch.setattr(type(world.rt.db), "write", claimed_first)
+    assert sweeps.expire_unclaimed(world.rt) == 0
+    assert world.pia.get(f"/api/v1/files/{file.uuid}/content", buffered=True).status_code == 200
+
+
+def test_a_full_account_is_403_forbidden(world: World) -> None:
+    """The file limit also applies to claim; code ``forbidden``, not ``plan_required``."""
+    file = share(world)
+    for _ in range(3):
+        last = world.fay.upload()
+    answer = claim(world.fay, file.claim_token)
+    assert (answer.status_code, answer.get_json()["code"]) == (403, "forbidden")
+    assert "requires the" not in answer.get_json()["detail"]
+    world.fay.delete(f"/api/v1/files/{last['uuid']}")
+    assert claim(world.fay, file.claim_token).status_code == 200
+    assert claim(world.fay, file.claim_token).status_code == 200
+
+
+def test_a_file_above_the_callers_plan_is_413(world: World) -> None:
+    file = share(world)
+    change_file(world, file.uuid, size=20 * 1024 * 1024 + 1)
+    assert claim(world.fay, file.claim_token).status_code == 413
+    assert claim(world.bea, file.claim_token).status_code == 200
+    accounts.set_tier(world.rt, world.bea.email, Plan.FREE)
+    assert claim(world.bea, file.claim_token).status_code == 200
+
+
+@pytest.mark.parametrize("body", [{}, {"claimToken": None}, {"claimToken": 1}, {"claimToken": ""},
+                                  {"claimToken": ["x"]}, {"claimtoken": "x"}, {"claimToken": "x" * 5000}])  # fmt: skip
+def test_a_body_without_a_token_is_400(world: World, body: dict[str, Any]) -> None:
+    assert world.pia.post(CLAIM, json=body).status_code == 400
+
+
+def test_what_is_no_json_object_is_refused(world: World) -> None:
+    assert world.pia.post(CLAIM).status_code == 400
+    assert world.pia.post(CLAIM, data=b"[]", content_type="application/json").status_code == 400
+    assert world.pia.post(CLAIM, data=b"claimToken=x", content_type="text/plain").status_code == 415
+
+
+def test_of_many_claims_at_once_one_account_wins(world: World) -> None:
+    """Races: one claim token (hardening G6)."""
+    file = share(world)
+    barrier = threading.Barrier(8)
+    got: list[int] = []
+
+    def race(key: str) -> None:
+        mine = Person("", "", key, world.app.test_client())
+        barrier.wait(20)
+        got.append(claim(mine, file.claim_token).status_code)
+
+    threads = [threading.Thread(target=race, args=(who.key,)) for who in (world.pia, world.mal) * 4]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(got) == [200] * 4 + [409] * 4
+
+
+def test_the_feed_begins_with_the_claim_and_the_count_does_not(world: World) -> None:
+    file = share(world)
+    before = Reader(world, file.short_id)
+    before.reads(10)
+    before.leaves()
+    world.clock.advance(minutes=10)
+    viewing.end_due(world.rt)
+    claim(world.pia, file.claim_token)
+    assert world.pia.get("/api/v1/events").get_json() == []
+    assert world.pia.get(f"/api/v1/files/{file.uuid}").get_json()["viewCount"] == 1
+    after = Reader(world, file.short_id, address="198.51.100.9")
+    after.reads(10)
+    after.leaves()
+    world.clock.advance(minutes=10)
+    viewing.end_due(world.rt)
+    assert [row["fileUuid"] for row in world.pia.get("/api/v1/events").get_json()] == [file.uuid]

@@ -1,0 +1,171 @@
+"""A replacement that a crash cuts short, and readers of the version before (hardening G1)."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docshare.server.services import activity, sweeps
+from tests.support.cast import World
+from tests.support.pdfs import simple_pdf
+from tests.support.reader import Reader, sessions
+from tests.support.rows import count
+
+OLD, NEW = simple_pdf(pages=3), simple_pdf(pages=5)
+
+
+class Crash(BaseException):
+    """The process ends here: no handler of the application may catch it."""
+
+
+def crash(*_: Any, **__: Any) -> Any:
+    raise Crash
+
+
+def replace(world: World, name: str, content: bytes = NEW) -> int:
+    data = {"file": (io.BytesIO(content), "second.pdf")}
+    return world.pia.post(f"/api/v1/files/{name}/content", data=data).status_code
+
+
+def blobs(world: World) -> list[Path]:
+    return [path for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in root.rglob("*") if path.is_file()]
+
+
+def pages(world: World) -> list[str]:
+    cache = world.rt.config.data_dir / "cache"
+    return sorted(str(path.relative_to(cache)) for path in cache.rglob("*.jpg"))
+
+
+def download(world: World, name: str) -> bytes:
+    return world.pia.get(f"/api/v1/files/{name}/content", buffered=True).data
+
+
+def restart(world: World) -> None:
+    sweeps.at_start(world.rt)
+    assert world.rt.db.rows("PRAGMA foreign_key_check") == []
+
+
+Cut = Callable[[World, pytest.MonkeyPatch], None]
+
+
+def before_the_row(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes are kept, nothing is written yet; a dead process removes no bytes either."""
+    monkeypatch.setattr(type(world.rt.blobs), "delete", crash)
+    monkeypatch.setattr(type(world.rt.db), "write", crash)
+
+
+def inside_the_transaction(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The row is written, but not committed."""
+    monkeypatch.setattr(type(world.rt.blobs), "delete", crash)
+    monkeypatch.setattr(activity, "record", crash)
+
+
+@pytest.mark.parametrize("cut", [before_the_row, inside_the_transaction])
+def test_a_crash_before_the_commit_leaves_the_old_document(
+    world: World, monkeypatch: pytest.MonkeyPatch, cut: Cut
+) -> None:
+    """After keep, before the row: an orphan, which the next start removes."""
+    made = world.pia.upload(OLD)
+    with monkeypatch.context() as patched:
+        cut(world, patched)
+        with pytest.raises(Crash):
+            replace(world, made["uuid"])
+    assert len(blobs(world)) == 2
+    restart(world)
+    assert len(blobs(world)) == 1
+    assert download(world, made["uuid"]) == OLD
+    assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["contentVersion"] == 1
+    assert (count(world, "revisions"), count(world, "activity_rows")) == (1, 0)
+
+
+def test_a_crash_after_the_commit_leaves_the_new_document(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the row, before the delete: the old bytes and pages are removed at the next start."""
+    made = world.pia.upload(OLD)
+    assert world.http.get(f"/{made['shortId']}/pages/1-800.jpg?v=1", buffered=True).status_code == 200
+    with monkeypatch.context() as patched:
+        patched.setattr(type(world.rt.blobs), "delete", crash)
+        with pytest.raises(Crash):
+            replace(world, made["uuid"])
+    assert len(blobs(world)) == 2
+    assert download(world, made["uuid"]) == NEW
+    restart(world)
+    assert len(blobs(world)) == 1
+    assert pages(world) == []
+    assert download(world, made["uuid"]) == NEW
+    assert (count(world, "revisions"), count(world, "activity_rows")) == (2, 1)
+
+
+def test_old_bytes_that_cannot_be_removed_do_not_undo_an_acknowledged_write(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = world.pia.upload(OLD)
+
+    def fail(*_: Any) -> None:
+        raise OSError("the disk is read-only now")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(world.rt.blobs), "delete", fail)
+        assert replace(world, made["uuid"]) == 200
+    assert download(world, made["uuid"]) == NEW
+
+
+def test_pages_of_the_old_version_are_forgotten_and_those_of_the_new_stay(world: World) -> None:
+    made = world.pia.upload(OLD)
+    image = f"/{made['shortId']}/pages/1-800.jpg?v="
+    first = world.http.get(image + "1", buffered=True).data
+    assert replace(world, made["uuid"]) == 200
+    assert pages(world) == []
+    assert world.http.get(image + "1").status_code == 404
+    assert world.http.get(image + "2", buffered=True).status_code == 200
+    world.rt.pages.close()  # no page is drawn ahead from here on
+    restart(world)
+    assert f"{made['uuid']}/2/1-800.jpg" in pages(world)
+    assert first.startswith(b"\xff\xd8")
+
+
+@pytest.mark.parametrize("what", ["pages/2-800.jpg", "text/2.json"])
+def test_a_page_whose_document_is_replaced_while_it_is_drawn_is_no_server_error(
+    world: World, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """Readers of the old version must not crash."""
+    made = world.pia.upload(OLD)
+    path = type(world.rt.blobs).path
+
+    def replaced_after(self: Any, key: str) -> Path:
+        monkeypatch.undo()
+        found = path(self, key)
+        assert replace(world, made["uuid"]) == 200
+        return found
+
+    monkeypatch.setattr(type(world.rt.blobs), "path", replaced_after)
+    answer = world.http.get(f"/{made['shortId']}/{what}?v=1", buffered=True)
+    assert answer.status_code in (404, 422)
+
+
+def test_a_download_whose_document_is_replaced_meanwhile_gets_the_new_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = world.pia.upload(OLD)
+    path = type(world.rt.blobs).path
+
+    def replaced_after(self: Any, key: str) -> Path:
+        monkeypatch.undo()
+        found = path(self, key)
+        assert replace(world, made["uuid"]) == 200
+        return found
+
+    monkeypatch.setattr(type(world.rt.blobs), "path", replaced_after)
+    answer = world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True)
+    assert (answer.status_code, answer.data) == (200, NEW)
+
+
+def test_who_reads_the_old_version_goes_on_being_counted(world: World) -> None:
+    made = world.pia.upload(OLD)
+    reader = Reader(world, made["shortId"])
+    assert reader.reads(4) == 204
+    assert replace(world, made["uuid"]) == 200
+    assert reader.reads(4, page=3) == 204
+    assert sessions(world) == [("human", 8000)]
+    assert world.rt.db.rows("SELECT content_version, total_pages FROM view_sessions") == [(1, 3)]

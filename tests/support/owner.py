@@ -1,0 +1,22 @@
+"""What the owner of a file does through the door: change its settings, and look at its page while signed in."""
+
+from typing import Any
+
+from flask.testing import FlaskClient
+
+from docshare.server.services import sign_in
+from tests.support.cast import Person, World
+
+
+def put(world: World, made: dict[str, Any], **settings: Any) -> None:
+    """Pia changes the settings of her file ``made`` (an upload result)."""
+    answer = world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json=settings)
+    assert answer.status_code == 200, answer.text
+
+
+def signed_in(world: World, person: Person) -> FlaskClient:
+    """A browser in which ``person`` is signed in."""
+    http = world.app.test_client()
+    url = sign_in.create_link(world.rt, person.email)
+    assert http.post(url.removeprefix(world.rt.config.base_url)).status_code == 303
+    return http

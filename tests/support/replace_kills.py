@@ -1,0 +1,130 @@
+"""Kill a server at random moments during replacements, and see what is left (hardening G1)."""
+
+import hashlib
+import random
+import sqlite3
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import requests
+
+from tests.support.pdfs import simple_pdf
+from tests.support.served import Served, served
+
+_THREADS = 3
+
+
+@dataclass
+class Link:
+    """One file that one thread replaces. ``version`` and ``sha256`` of what the server said yes to last; ``sending``
+    the SHA-256 of what it may have taken since."""
+
+    uuid: str
+    version: int
+    sha256: str
+    sending: str = ""
+
+
+@dataclass
+class Tally:
+    """What happened over all rounds: ``replaced`` acknowledged replacements, ``wrong`` all that should not be."""
+
+    replaced: int = 0
+    kills: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+def kill_replacements(folder: Path, rounds: int, seed: int) -> Tally:
+    """``rounds`` times: start on the same data, replace from three threads, SIGKILL at a random moment; check each
+    start."""
+    chance = random.Random(seed)
+    tally = Tally()
+    links: list[Link] = []
+    for _ in range(rounds):
+        with served(folder, DOCSHARE_RATE_LIMIT="1000000") as server:
+            _check(server, links, tally)
+            links = links or [_uploaded(server, chance) for _ in range(_THREADS)]
+            threads = [
+                threading.Thread(target=_replace, args=(server, link, tally, chance.getrandbits(32)), daemon=True)
+                for link in links
+            ]
+            for thread in threads:
+                thread.start()
+            time.sleep(chance.uniform(0.1, 0.5))
+            server.process.kill()
+            server.process.wait()
+            tally.kills += 1
+            for thread in threads:
+                thread.join()
+    with served(folder, DOCSHARE_RATE_LIMIT="1000000") as server:
+        _check(server, links, tally)
+    return tally
+
+
+def _document(seed: str) -> bytes:
+    return simple_pdf(pages=1) + b"\n%" + random.Random(seed).randbytes(100_000).hex().encode()
+
+
+def _uploaded(server: Served, chance: random.Random) -> Link:
+    content = _document(str(chance.random()))
+    answer = requests.post(
+        f"{server.url}/api/v1/files", headers=server.headers, files={"file": ("a.pdf", content)}, timeout=20
+    )
+    return Link(answer.json()["uuid"], 1, hashlib.sha256(content).hexdigest())
+
+
+def _replace(server: Served, link: Link, tally: Tally, seed: int) -> None:
+    number = 0
+    with requests.Session() as http:
+        while True:
+            number += 1
+            content = _document(f"{seed}-{number}")
+            link.sending = hashlib.sha256(content).hexdigest()
+            try:
+                answer = http.post(
+                    f"{server.url}/api/v1/files/{link.uuid}/content",
+                    headers=server.headers,
+                    files={"file": ("a.pdf", content)},
+                    timeout=20,
+                )
+            except requests.RequestException:
+                return
+            if answer.status_code != 200:
+                tally.wrong.append(f"a replacement answered {answer.status_code}: {answer.text}")
+                return
+            link.version, link.sha256, link.sending = answer.json()["contentVersion"], link.sending, ""
+            tally.replaced += 1
+
+
+def _check(server: Served, links: list[Link], tally: Tally) -> None:
+    """Every link holds what was acknowledged, or the one replacement after it; no version is missing or there twice."""
+    stored = {path.name: path for path in (server.data_dir / "blobs").rglob("*") if path.is_file()}
+    connection = sqlite3.connect(f"file:{server.data_dir / 'docshare.db'}?mode=ro", uri=True)
+    try:
+        for link in links:
+            _check_link(connection, link, stored, tally)
+        rows = connection.execute("SELECT COUNT(*) FROM files").fetchone()[0]
+    finally:
+        connection.close()
+    if len(stored) != rows or any((server.data_dir / "tmp").iterdir()):
+        tally.wrong.append(f"{len(stored)} blobs for {rows} files, or partial files")
+
+
+def _check_link(connection: sqlite3.Connection, link: Link, stored: dict[str, Path], tally: Tally) -> None:
+    found = connection.execute("SELECT id, content_version, sha256, blob FROM files WHERE uuid = ?", (link.uuid,))
+    file_id, version, sha256, blob = found.fetchone()
+    revisions = connection.execute(
+        "SELECT content_version FROM revisions WHERE file_id = ? ORDER BY content_version", (file_id,)
+    ).fetchall()
+    told = connection.execute(
+        "SELECT COUNT(*) FROM activity_rows WHERE file_id = ? AND event = 'content.replaced'", (file_id,)
+    ).fetchone()[0]
+    if (version, sha256) not in ((link.version, link.sha256), (link.version + 1, link.sending)):
+        tally.wrong.append(f"version {version} of {link.uuid} is not what was acknowledged")
+    if revisions != [(number,) for number in range(1, version + 1)] or told != version - 1:
+        tally.wrong.append(f"{link.uuid} has revisions {revisions} and {told} events at version {version}")
+    if blob not in stored or hashlib.sha256(stored[blob].read_bytes()).hexdigest() != sha256:
+        tally.wrong.append(f"the bytes of {link.uuid} are gone or not its own")
+    link.version, link.sha256 = version, sha256
