@@ -1,0 +1,205 @@
+"""One request to one host (hardening M25): the name is resolved once, all its addresses are judged, and the connection
+goes to exactly such an address, under the name's own certificate. No redirects, proxies, cookies or compression.
+"""
+
+import ipaddress
+import queue
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from http.client import HTTPConnection, HTTPMessage, HTTPResponse
+from pathlib import Path
+
+from docshare.server.outbound.addresses import Address, Permit
+from docshare.server.outbound.failures import AddressRefused, OutboundError, Redirected, TimedOut, TooLarge, translated
+from docshare.server.outbound.targets import Target
+from docshare.server.outbound.watchdog import Watchdog
+
+Resolve = Callable[[str], Sequence[Address]]
+"""Host name -> all its addresses; raises OSError or UnicodeError when there are none."""
+
+_BLOCK = 1 << 16
+_CONNECT_S = 10.0  # per address, so that one dead address of several leaves time for the others
+_SILENCE_S = 20.0  # without a byte: who is gone need not hold a thread until the deadline
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to send. ``headers`` besides Host, Content-Length, Connection and Accept-Encoding."""
+
+    target: Target
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+
+
+class Answer:
+    """The head of an answer, and its body while the exchange is open."""
+
+    def __init__(self, response: HTTPResponse, watchdog: Watchdog) -> None:
+        self.status = response.status
+        self.headers: HTTPMessage = response.headers
+        self._response = response
+        self._watchdog = watchdog
+
+    def blocks(self, most: int) -> Iterator[bytes]:
+        """The whole body in blocks. Raises TooLarge as soon as it is known to exceed ``most`` bytes, and OutboundError
+        when it breaks off."""
+        if (self._response.length or 0) > most:
+            raise TooLarge(_too_large(most))
+        size = 0
+        while block := self._read():
+            size += len(block)
+            if size > most:
+                raise TooLarge(_too_large(most))
+            yield block
+        if self._response.length:  # what the head promised and never came
+            raise OutboundError("ended its answer early")
+
+    def beginning(self, most: int) -> bytes:
+        """The first ``most`` bytes of the body at most, for callers to whom the rest does not matter."""
+        found = bytearray()
+        while len(found) < most and (block := self._read()):
+            found += block
+        return bytes(found[:most])
+
+    def _read(self) -> bytes:
+        with translated(self._watchdog):
+            # read1 and not read: of a chunk of negative size the latter reads everything that ever comes.
+            return self._response.read1(_BLOCK)
+
+
+class Outbound:
+    """Sends requests for the server.
+
+    Parameters: ``ca_bundle`` certificates trusted besides the system's; ``transfers`` how many downloads may run at
+    once, since each holds a thread of the server; ``resolve`` the name service. Safe to use from many threads.
+    """
+
+    def __init__(self, ca_bundle: Path | None = None, *, transfers: int = 4, resolve: Resolve | None = None) -> None:
+        self.transfers = threading.BoundedSemaphore(transfers)
+        self.resolve = resolve or system_resolve
+        self._ca_bundle = ca_bundle
+
+    @contextmanager
+    def exchange(self, request: Request, permit: Permit, *, deadline_s: float) -> Iterator[Answer]:
+        """Send ``request`` and give the answer, whatever its status below 300 or from 400 on.
+
+        Parameters: ``permit`` says of each address of the host whether it may be connected to; ``deadline_s`` seconds
+        for everything until the block is left. Raises OutboundError: AddressRefused, Redirected, TimedOut and others.
+        """
+        watchdog = Watchdog(deadline_s)
+        with ExitStack() as held:
+            held.callback(watchdog.release)
+            with translated(watchdog):
+                sock = held.enter_context(self._connected(request.target, permit, watchdog))
+                response = held.enter_context(_sent(request, sock))
+            if 300 <= response.status < 400:
+                raise Redirected(response.status)
+            yield Answer(response, watchdog)
+
+    @cached_property
+    def _trust(self) -> ssl.SSLContext:
+        context = ssl.create_default_context()
+        if self._ca_bundle is not None:
+            context.load_verify_locations(self._ca_bundle)
+        return context
+
+    def _connected(self, target: Target, permit: Permit, watchdog: Watchdog) -> socket.socket:
+        """A connection to the host, with TLS where the scheme asks for it."""
+        sock = _dialled(self._vetted(target.host, permit, watchdog), target.port, watchdog)
+        try:
+            if target.scheme == "https":
+                # Ragged ends count as errors: without a length, nobody else could tell a cut body from a whole one.
+                sock = self._trust.wrap_socket(
+                    sock, server_hostname=target.host, do_handshake_on_connect=False, suppress_ragged_eofs=False
+                )
+                watchdog.watch(sock)
+                sock.do_handshake()
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+
+    def _vetted(self, host: str, permit: Permit, watchdog: Watchdog) -> Sequence[Address]:
+        """All addresses of ``host``, looked up once. One that is not permitted spoils the others: who mixes them means
+        no good."""
+        addresses = _within(watchdog.left(), lambda: self.resolve(host))
+        if not addresses:
+            raise OutboundError("has no address")
+        if not all(permit(address) for address in addresses):
+            raise AddressRefused("has an address that this server does not connect to")
+        return addresses
+
+
+def system_resolve(host: str) -> list[Address]:
+    """The addresses of ``host`` as the system knows them, each once, in the system's order."""
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(ipaddress.ip_address(str(place[0]).partition("%")[0]) for *_, place in found))
+
+
+def _within(seconds: float, look_up: Callable[[], Sequence[Address]]) -> Sequence[Address]:
+    """The result of a call that knows no timeout of its own. Raises TimedOut, or what the call raises."""
+    results: queue.SimpleQueue[Sequence[Address] | Exception] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            results.put(look_up())
+        except Exception as error:  # noqa: BLE001 - it belongs to the thread that waits
+            results.put(error)
+
+    threading.Thread(target=work, name="resolve", daemon=True).start()
+    try:
+        result = results.get(timeout=seconds)
+    except queue.Empty:
+        raise TimedOut("was not found in time") from None
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def _dialled(addresses: Sequence[Address], port: int, watchdog: Watchdog) -> socket.socket:
+    """A connection to the first of ``addresses`` that answers."""
+    failure: OSError = OSError("no address")
+    for address in addresses:
+        sock = socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6, socket.SOCK_STREAM)
+        try:
+            sock.settimeout(min(_CONNECT_S, max(watchdog.left(), 0.01)))
+            sock.connect((str(address), port))
+        except OSError as error:
+            sock.close()
+            failure = error
+            continue
+        sock.settimeout(_SILENCE_S)
+        watchdog.watch(sock)
+        return sock
+    raise failure
+
+
+@contextmanager
+def _sent(request: Request, sock: socket.socket) -> Iterator[HTTPResponse]:
+    """The answer to ``request`` over ``sock``."""
+    target = request.target
+    connection = HTTPConnection(target.host, target.port)
+    connection.sock = sock
+    connection.putrequest(request.method, target.path, skip_host=True, skip_accept_encoding=True)
+    fixed = {"Host": target.host_header, "Connection": "close", "Accept-Encoding": "identity"}
+    if request.body is not None:
+        fixed["Content-Length"] = str(len(request.body))
+    for name, value in {**request.headers, **fixed}.items():
+        connection.putheader(name, value)
+    connection.endheaders(request.body)
+    response = connection.getresponse()
+    try:
+        yield response
+    finally:
+        with suppress(OSError, ValueError):
+            response.close()
+
+
+def _too_large(most: int) -> str:
+    return f"sends more than {most} bytes"

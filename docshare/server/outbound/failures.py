@@ -1,0 +1,57 @@
+"""How a request to another host ends badly. The texts name no address, so they may be shown to whoever asked."""
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
+
+from docshare.server.outbound.watchdog import Watchdog
+
+
+class OutboundError(Exception):
+    """The exchange failed; its text is a sentence without a subject, such as "did not answer in time"."""
+
+
+class TimedOut(OutboundError):
+    """The deadline passed, or the other side fell silent."""
+
+
+class AddressRefused(OutboundError):
+    """One of the host's addresses may not be connected to."""
+
+
+class Redirected(OutboundError):
+    """The host answered with a redirect (``status`` 3xx); it is never followed."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"answered with a redirect ({status}), which is not followed")
+        self.status = status
+
+
+class TooLarge(OutboundError):
+    """The body is larger than the caller takes."""
+
+
+@contextmanager
+def translated(watchdog: Watchdog) -> Iterator[None]:
+    """Turn whatever sockets, TLS and HTTP raise inside the block into an OutboundError."""
+    try:
+        yield
+    except OutboundError:
+        raise
+    except (OSError, HTTPException, UnicodeError) as error:  # UnicodeError: a name that DNS cannot carry
+        if watchdog.bitten or isinstance(error, TimeoutError):
+            raise TimedOut("did not answer in time") from error
+        raise OutboundError(_words(error)) from error
+    if watchdog.bitten:  # what was read since then may be the end of a socket that was shut
+        raise TimedOut("did not answer in time")
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"shows a certificate that is not trusted ({error.verify_message})"
+    if isinstance(error, ssl.SSLError):
+        return "does not speak TLS properly"
+    if isinstance(error, HTTPException):
+        return "does not speak HTTP properly"
+    return "cannot be reached"

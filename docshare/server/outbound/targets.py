@@ -1,0 +1,42 @@
+"""A web address taken apart, in the one way that the vetting and the connection share."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True)
+class Target:
+    """``scheme`` is ``http`` or ``https``; ``host`` in lower case, an IPv6 address without brackets; ``path`` with the
+    query, as it stands in the request line."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def bare_host(self) -> str:
+        """The host as it stands in an address: brackets around IPv6, no port."""
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+    @property
+    def host_header(self) -> str:
+        """The value of ``Host``: the port only where it is not the scheme's own."""
+        return self.bare_host if self.port == _DEFAULT_PORTS[self.scheme] else f"{self.bare_host}:{self.port}"
+
+
+def parse_target(url: str) -> Target:
+    """Take ``url`` apart. Raises ValueError for what two readers could understand differently: backslashes, spaces,
+    controls, letters beyond ASCII, a user name; and for any other scheme than http and https."""
+    if not url.isascii() or not url.isprintable() or "\\" in url or " " in url:
+        raise ValueError("the address holds characters that no address has")
+    parts = urlsplit(url)
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or "@" in parts.netloc:
+        raise ValueError("not an http or https address")
+    port = _DEFAULT_PORTS[parts.scheme] if parts.port is None else parts.port
+    if not port:
+        raise ValueError("no port")
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return Target(parts.scheme, parts.hostname, port, path)

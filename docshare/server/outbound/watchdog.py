@@ -1,0 +1,49 @@
+"""One deadline for a whole exchange: a timeout of sockets starts anew with every byte that drips in."""
+
+import contextlib
+import socket
+import threading
+import time
+
+
+class Watchdog:
+    """Shuts the watched socket down when ``seconds`` have passed, which wakes whoever reads or writes it."""
+
+    def __init__(self, seconds: float) -> None:
+        self.bitten = False
+        self._ends = time.monotonic() + seconds
+        self._lock = threading.Lock()
+        self._watched: socket.socket | None = None
+        self._timer = threading.Timer(seconds, self._bite)
+        self._timer.name = "watchdog"
+        self._timer.daemon = True
+        self._timer.start()
+
+    def left(self) -> float:
+        """Seconds until the deadline; never negative."""
+        return max(0.0, self._ends - time.monotonic())
+
+    def watch(self, sock: socket.socket) -> None:
+        """Watch ``sock`` from now on, instead of the one before."""
+        with self._lock:
+            self._watched = sock
+            if self.bitten:
+                _shut(sock)
+
+    def release(self) -> None:
+        """Watch no longer; the socket may be closed and its number used again."""
+        self._timer.cancel()
+        with self._lock:
+            self._watched = None
+
+    def _bite(self) -> None:
+        with self._lock:
+            self.bitten = True
+            if self._watched is not None:
+                _shut(self._watched)
+
+
+def _shut(sock: socket.socket) -> None:
+    # Not the method of SSLSocket: that one forgets its TLS state, and a reader would take what comes for plain text.
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)

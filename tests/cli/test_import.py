@@ -1,0 +1,221 @@
+"""``docshare import``: what it asks for, what it prints, and what becomes of a failure."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
+from tests.support.pictures import BLUE, RED, picture_pdf, stripes
+from tests.support.shell import Shell
+from tests.support.source import Source, answer, make_certificate, source_at
+
+if TYPE_CHECKING:
+    from tests.support.cast import Person, World
+
+URL = "https://designs.example/q3.pdf"
+LINK = "https://d.example/aB3dE5fG7h01"
+RESULT = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7h01", "shareUrl": LINK}
+PALETTE = ["#143cdc", "#c81e28"]
+PATH = "/files/import"
+
+
+@pytest.fixture(autouse=True)
+def _importing(api: FakeApi) -> None:
+    api.on("POST", PATH, RESULT | {"palette": PALETTE})
+
+
+def test_a_pipe_gets_exactly_one_line_the_link(api: FakeApi, shell: Shell) -> None:
+    done = shell("import", URL)
+    assert (done.code, done.out, done.err) == (0, f"{LINK}\n", "")
+    (heard,) = api.asked("POST", PATH)
+    assert heard.body == b'{"url": "https://designs.example/q3.pdf"}'
+    assert heard.headers["Content-Type"] == "application/json"
+
+
+def test_a_name_is_sent_along(api: FakeApi, shell: Shell) -> None:
+    shell("import", URL, "--name", "Q3.pdf")
+    assert api.asked("POST", PATH)[0].body == b'{"url": "https://designs.example/q3.pdf", "filename": "Q3.pdf"}'
+
+
+def test_a_terminal_gets_the_link_facts_and_colour_patches(shell: Shell) -> None:
+    shell.tty = True
+    done = shell("import", URL, "--name", "Q3.pdf")
+    assert done.lines == [
+        f"\x1b[1m{LINK}\x1b[0m",
+        "\x1b[2mQ3.pdf · aB3dE5fG7h01 · never expires · no password\x1b[0m",
+        "\x1b[48;2;20;60;220m    \x1b[0m #143cdc  \x1b[48;2;200;30;40m    \x1b[0m #c81e28",
+    ]
+    assert shell("import", URL, "-q", "--no-color").out == f"{LINK}\n"
+
+
+def test_without_colours_the_palette_is_words(shell: Shell) -> None:
+    shell.tty = True
+    assert shell("import", URL, "--no-color").lines == [
+        LINK, "design.pdf · aB3dE5fG7h01 · never expires · no password", "#143cdc  #c81e28",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [{}, {"palette": []}])
+def test_a_document_without_a_palette_has_two_lines(api: FakeApi, shell: Shell, more: dict[str, Any]) -> None:
+    api.on("POST", PATH, RESULT | more)
+    shell.tty = True
+    assert len(shell("import", URL).lines) == 2
+
+
+def test_a_palette_cannot_steer_the_terminal(api: FakeApi, shell: Shell) -> None:
+    api.on("POST", PATH, RESULT | {"palette": ["#143cdc\x1b[2J", "0;1m", 7]})
+    shell.tty = True
+    assert shell("import", URL).lines[2] == "#143cdc\\x1b[2J  0;1m  7"
+
+
+def test_json_is_what_the_api_sent(shell: Shell) -> None:
+    assert shell("import", URL, "--json").json == RESULT | {"palette": PALETTE}
+    shell.tty = True
+    assert shell("import", URL, "--json").json == RESULT | {"palette": PALETTE}
+
+
+@pytest.mark.parametrize(
+    ("words", "printed"),
+    [
+        (("--print", "id"), "aB3dE5fG7h01"),
+        (("--print", "uuid"), UUID.format(1)),
+        (("--format", "ids"), "aB3dE5fG7h01"),
+        (("--query", "palette"), '["#143cdc","#c81e28"]'),
+        (("--template", "{shortId} {palette.0}"), "aB3dE5fG7h01 #143cdc"),
+        (("--fields", "uuid,palette"), UUID.format(1) + '\t["#143cdc","#c81e28"]'),
+    ],
+)
+def test_the_result_can_be_shaped(shell: Shell, words: tuple[str, ...], printed: str) -> None:
+    assert shell("import", URL, *words).out == printed + "\n"
+
+
+def test_last_means_the_file_just_imported(api: FakeApi, shell: Shell) -> None:
+    shell("import", URL)
+    api.on("GET", f"/files/{UUID.format(1)}", {"uuid": UUID.format(1), "originalName": "design.pdf"})
+    assert shell("show", "@last", "--fields", "originalName").out == "design.pdf\n"
+
+
+def test_the_link_is_opened_where_somebody_can_see_it(shell: Shell) -> None:
+    shell.tty = True
+    assert shell("import", URL, "--open", env={"DISPLAY": ":0"}).code == 0
+    assert shell.opened == [LINK]
+
+
+def test_a_terminal_sees_that_the_server_fetches(shell: Shell) -> None:
+    shell.tty = True
+    assert "the server fetches it" in shell("import", URL).err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("http://designs.example/a.pdf",),
+        ("designs.example/a.pdf",),
+        ("deck.pdf",),
+        ("https://me:pw@designs.example/a.pdf",),
+        ("https://designs.example/a b.pdf",),
+        (URL, URL),
+        (URL, "--print", "link"),
+    ],
+)
+def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
+    api: FakeApi, shell: Shell, words: tuple[str, ...]
+) -> None:
+    done = shell("import", *words)
+    assert (done.code, done.out) == (2, "")
+    assert api.heard == []
+
+
+# --- the server refuses ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "exit_code", "sent"),
+    [
+        (400, "bad_request", 9, 1),
+        (401, "unauthorized", 4, 1),
+        (403, "forbidden", 5, 1),
+        (403, "insufficient_scope", 5, 1),
+        (409, "conflict", 7, 3),
+        (413, "payload_too_large", 9, 1),
+        (500, "internal", 11, 1),
+        (502, "bad_gateway", 11, 2),
+        (503, "unavailable", 11, 4),
+    ],
+)
+def test_a_refusal_has_its_exit_code_after_as_many_tries_as_make_sense(
+    api: FakeApi, shell: Shell, status: int, code: str, exit_code: int, sent: int
+) -> None:
+    """409 ("changed mid-replace; retry") is tried twice more, 502 once."""
+    api.on("POST", PATH, problem(status, code))
+    done = shell("import", URL, "--json")
+    assert (done.code, done.out, done.error["code"]) == (exit_code, "", code)
+    assert len(api.asked("POST", PATH)) == sent
+
+
+@pytest.mark.parametrize("status", [409, 502])
+def test_without_retries_there_is_one_try(api: FakeApi, shell: Shell, status: int) -> None:
+    api.on("POST", PATH, problem(status, "x"))
+    shell("import", URL, "--retries", "0")
+    assert len(api.asked("POST", PATH)) == 1
+
+
+@pytest.mark.parametrize("status", [409, 502])
+def test_a_try_that_works_in_the_end_is_a_success(api: FakeApi, shell: Shell, time: FakeTime, status: int) -> None:
+    api.on("POST", PATH, problem(status, "x"), RESULT)
+    done = shell("import", URL)
+    assert (done.code, done.out) == (0, f"{LINK}\n")
+    assert len(time.slept) == 1
+
+
+def test_the_file_limit_of_the_plan_ends_with_6(api: FakeApi, shell: Shell) -> None:
+    api.on("POST", PATH, problem(403, "forbidden"))
+    api.on("GET", "/user", {"tier": "free", "limits": {"maxActiveFiles": 1}})
+    api.files = [{"uuid": UUID.format(2)}]
+    assert shell("import", URL).code == 6
+
+
+@pytest.mark.parametrize("lost", [Answer(then="drop"), problem(504, "x"), Answer(b"<html>", 200)])
+def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(api: FakeApi, shell: Shell, lost: Answer) -> None:
+    """The server may still be fetching, so a second import could make a second file."""
+    api.on("POST", PATH, lost)
+    done = shell("import", URL, "--json")
+    assert (done.code, done.out) == (14, "")
+    assert "before you try again" in done.error["hint"]
+    assert len(api.asked("POST", PATH)) == 1
+
+
+# --- a real server ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Iterator[Source]:
+    """A host that has a document with a picture."""
+    with source_at(make_certificate(tmp_path)) as running:
+        running.script = answer(picture_pdf([stripes((RED, 30), (BLUE, 70))], [300]))
+        yield running
+
+
+@pytest.fixture
+def world(make: Callable[..., World], source: Source, tmp_path: Path) -> World:
+    """An instance whose operator has allowed the source."""
+    world = make(import_hosts=(source.host,), ca_bundle=tmp_path / "cert.pem")
+    world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
+    return world
+
+
+def test_a_real_server_imports_from_a_real_host(desk: Callable[[Person], Shell], world: World, source: Source) -> None:
+    shell = desk(world.pia)
+    done = shell("import", source.url(), "--name", "Q3.pdf", "--json")
+    assert done.code == 0, done.err
+    assert done.json["palette"] == PALETTE
+    assert shell("show", "@last", "--fields", "originalName").out == "Q3.pdf\n"
+    refused = shell("import", "https://elsewhere.example/a.pdf", "--json")
+    assert (refused.code, refused.error["status"]) == (5, 403)
+    assert "DOCSHARE_IMPORT_HOSTS" in refused.error["hint"]

@@ -1,0 +1,145 @@
+"""What an import may name (section Files): the allow list is compared with one host and one port, and nothing else."""
+
+from itertools import product
+
+import pytest
+
+from docshare.contract.problems import Problem
+from docshare.server.outbound.targets import parse_target
+from docshare.server.rules.imports import parse_order, require_listed, require_pdf
+
+HOSTS = ("files.example", "exports.example:8443", "10.0.0.7", "[2001:db8::7]:444")
+LISTED = [
+    "https://files.example/",
+    "https://files.example:443/a",
+    "https://FILES.EXAMPLE?x",
+    "https://exports.example:8443/",
+    "https://10.0.0.7/",
+    "https://[2001:DB8::7]:444/",
+    "https://exports.example:08443/",
+]
+NAMES = [
+    "files.example.",
+    "files.example.evil.example",
+    "evil-files.example",
+    "evil.files.example",
+    "files.exampl",
+    "iles.example",
+    "files-example",
+    "filesxexample",
+    "example",
+    "files..example",
+    ".files.example",
+    "www.files.example",
+    "files.example.example",
+    "files_example",
+    "xn--files-0ya.example",
+    "10.0.0.70",
+    "110.0.0.7",
+    "10.0.7",
+    "0xa000007",
+    "012.0.0.7",
+    "167772167",
+    "[::ffff:10.0.0.7]",
+    "[::a00:7]",
+    "[2001:db8::8]",
+    "localhost",
+    "127.0.0.1",
+]
+PORTS = ["", ":443", ":8443", ":444", ":80", ":65535"]
+ELSEWHERE = [
+    "https://files.example:8443/",
+    "https://files.example:80/",
+    "https://exports.example/",
+    "https://exports.example:443/",
+    "https://10.0.0.7:8443/",
+    "https://[2001:db8::7]:443/",
+    "https://evil.example/files.example",
+    "https://evil.example?files.example",
+    "https://evil.example#files.example",
+    "https://evil.example/@files.example/",
+    "https://evil.example/?u=https://files.example/",
+    "https://evil.example:443/https://files.example:443/",
+]
+
+
+@pytest.mark.parametrize("url", LISTED)
+def test_a_listed_host_and_port_may_be_fetched(url: str) -> None:
+    require_listed(parse_target(url), HOSTS)
+
+
+@pytest.mark.parametrize("url", [*(f"https://{name}{port}/a" for name, port in product(NAMES, PORTS)), *ELSEWHERE])
+def test_anything_that_only_looks_like_a_listed_host_is_forbidden(url: str) -> None:
+    """Suffix, prefix, case, dot, port, other ways to write an address: none gets through."""
+    with pytest.raises(Problem) as caught:
+        require_listed(parse_order({"url": url}).target, HOSTS)
+    assert caught.value.code == ("bad_request" if "//." in url else "forbidden")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://files.example\\@evil.example/",
+        "https://evil.example\\@files.example/",
+        "https://files.example@evil.example/",
+        "https://files.example:443@evil.example/",
+        "https://files.example%40evil.example/",
+        "https://files.example%2f.evil/",
+        "https://files.example\t.evil.example/",
+        "https://files.example\n/",
+        "https://files.example /",
+        "https:files.example/",
+        "https:/files.example/",
+        "https:///files.example/",
+        "https:\\\\files.example/",
+        "https://files\u3002example/",
+        "https://\uff46iles.example/",
+        "https://files.example\u2044.evil.example/",
+        "http://files.example/",
+        "//files.example/",
+        "https://files.example:/",
+        "https://files.example:443:443/",
+        "https://files.example:+443/",
+        "https://files.example:\u0664\u0664\u0663/",
+        "https://[files.example]/",
+        "javascript:https://files.example/",
+    ],
+)
+def test_an_address_with_two_meanings_is_malformed(url: str) -> None:
+    with pytest.raises(Problem) as caught:
+        parse_order({"url": url})
+    assert caught.value.code == "bad_request"
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "name"),
+    [
+        ({}, "/a", "design.pdf"),
+        ({"filename": "Q3.pdf"}, "/a", "Q3.pdf"),
+        ({"filename": "a/b\\c.pdf"}, "/a", "c.pdf"),
+        ({"filename": "   "}, "/a", "design.pdf"),
+        ({"designToolUserToken": "", "designToken": "x"}, "/a", "design.pdf"),
+    ],
+)
+def test_an_order_is_an_address_and_a_name(body: dict[str, str], path: str, name: str) -> None:
+    order = parse_order({"url": "https://files.example/a#page=2", **body})
+    assert (order.target.path, order.name) == (path, name)
+
+
+@pytest.mark.parametrize(
+    ("head", "taken"),
+    [
+        (b"%PDF-1.7", True),
+        (b"x" * 1019 + b"%PDF-", True),
+        (b"x" * 1020 + b"%PDF-", False),
+        (b"PK\x03\x04", False),
+        (b"", False),
+    ],
+)
+def test_only_a_pdf_is_imported(head: bytes, taken: bool) -> None:
+    if taken:
+        require_pdf(head)
+    else:
+        with pytest.raises(Problem) as caught:
+            require_pdf(head)
+        assert caught.value.code == "bad_request"

@@ -1,0 +1,333 @@
+"""The one way out: whom it connects to, and how it ends what a hostile host begins. On real sockets."""
+
+import ipaddress
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from docshare.server.outbound.addresses import Address, operator_named, public_only
+from docshare.server.outbound.exchange import Outbound, Request, system_resolve
+from docshare.server.outbound.failures import AddressRefused, OutboundError, Redirected, TimedOut, TooLarge
+from docshare.server.outbound.targets import Target, parse_target
+from tests.support.source import Script, Source, answer, endless, make_certificate, raw, silent, source_at
+
+HERE = ipaddress.ip_address("127.0.0.1")
+ROOM = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def cert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def source(cert: Path) -> Iterator[Source]:
+    with source_at(cert) as running:
+        yield running
+
+
+@pytest.fixture
+def outbound(cert: Path) -> Outbound:
+    """Trusts the test's certificate, and finds every name on this machine."""
+    return Outbound(cert, resolve=lambda host: [HERE])
+
+
+def fetch(outbound: Outbound, url: str, *, most: int = ROOM, deadline_s: float = 10.0) -> bytes:
+    with outbound.exchange(Request(parse_target(url)), operator_named, deadline_s=deadline_s) as answer:
+        return b"".join(answer.blocks(most))
+
+
+# --- whom it connects to ---------------------------------------------------------------------------------------------
+
+
+def test_the_vetted_address_is_the_connected_one_under_the_name(source: Source, outbound: Outbound) -> None:
+    """Connect to the pinned address with SNI and Host of the name; identity encoding, no proxy, no cookies."""
+    source.script = answer(b"hello")
+    assert fetch(outbound, source.url("/a/b?c=d")) == b"hello"
+    lines = source.heads[0].decode().split("\r\n")
+    assert lines[0] == "GET /a/b?c=d HTTP/1.1"
+    assert sorted(line for line in lines[1:] if line) == [
+        "Accept-Encoding: identity", "Connection: close", f"Host: files.example:{source.port}",
+    ]  # fmt: skip
+
+
+def test_the_name_is_looked_up_once_so_that_a_second_answer_cannot_differ(source: Source, cert: Path) -> None:
+    """Rebinding: what was vetted is what is connected to."""
+    answers = [[HERE], [ipaddress.ip_address("169.254.169.254")]]
+    source.script = answer(b"hello")
+    assert fetch(Outbound(cert, resolve=lambda host: answers.pop(0)), source.url()) == b"hello"
+    assert len(answers) == 1
+
+
+@pytest.mark.parametrize("bad", ["169.254.169.254", "0.0.0.0", "224.0.0.1", "fe80::1", "::ffff:169.254.169.254"])
+@pytest.mark.parametrize("first", [True, False])
+def test_one_bad_address_among_good_ones_refuses_the_host(source: Source, cert: Path, bad: str, first: bool) -> None:
+    """All answers must pass."""
+    mixed = [ipaddress.ip_address(bad), HERE] if first else [HERE, ipaddress.ip_address(bad)]
+    with pytest.raises(AddressRefused) as caught:
+        fetch(Outbound(cert, resolve=lambda host: mixed), source.url())
+    assert bad not in str(caught.value)
+    assert source.connections == 0
+
+
+def test_what_users_supply_may_not_be_on_this_machine(source: Source, outbound: Outbound) -> None:
+    with (
+        pytest.raises(AddressRefused),
+        outbound.exchange(Request(parse_target(source.url())), public_only, deadline_s=5),
+    ):
+        pass
+    assert source.connections == 0
+
+
+@pytest.mark.parametrize("form", ["127.1", "0177.0.0.1", "0x7f000001", "2130706433", "localhost", "127.0.0.1"])
+def test_every_way_to_write_this_machine_is_judged_by_what_it_resolves_to(form: str) -> None:
+    """getaddrinfo turns them all into 127.0.0.1: the rule looks at the result."""
+    with (
+        pytest.raises(AddressRefused),
+        Outbound().exchange(Request(Target("http", form, 9, "/")), public_only, deadline_s=5),
+    ):
+        pass
+
+
+def test_the_next_address_is_tried_when_one_does_not_answer(source: Source, cert: Path) -> None:
+    source.script = answer(b"hello")
+    dead = ipaddress.ip_address("127.0.0.2")  # nobody listens there
+    assert fetch(Outbound(cert, resolve=lambda host: [dead, HERE]), source.url()) == b"hello"
+
+
+def test_the_system_names_each_address_once() -> None:
+    assert system_resolve("127.0.0.1") == [HERE]
+
+
+@pytest.mark.parametrize("found", [[], OSError("unknown"), UnicodeError("label too long")])
+def test_a_name_without_an_address_is_a_failure_of_its_own(cert: Path, found: list[Address] | Exception) -> None:
+    def resolve(host: str) -> list[Address]:
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    with pytest.raises(OutboundError):
+        fetch(Outbound(cert, resolve=resolve), "https://files.example/")
+
+
+def test_a_proxy_of_the_environment_is_not_used(
+    source: Source, outbound: Outbound, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("https_proxy", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    source.script = answer(b"hello")
+    assert fetch(outbound, source.url()) == b"hello"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://127.0.0.1\\@files.example/", "https://me@files.example/", "https://files.example/a b",
+        "https://files.example/\t", "https://files.example/\n", "https://f\u00edles.example/", "ftp://files.example/",
+        "https:///path", "https://files.example:0/", "https://files.example:99999/", "https://[::zz]/", "files.example",
+    ],
+)  # fmt: skip
+def test_an_address_that_two_readers_could_read_differently_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        parse_target(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "target", "header"),
+    [
+        ("HTTPS://Files.Example", Target("https", "files.example", 443, "/"), "files.example"),
+        ("https://files.example:443/a?b=c#d", Target("https", "files.example", 443, "/a?b=c"), "files.example"),
+        ("http://files.example:8080?x", Target("http", "files.example", 8080, "/?x"), "files.example:8080"),
+        ("https://[2001:DB8::1]:8443/", Target("https", "2001:db8::1", 8443, "/"), "[2001:db8::1]:8443"),
+    ],
+)
+def test_an_address_is_taken_apart_once(url: str, target: Target, header: str) -> None:
+    assert parse_target(url) == target
+    assert target.host_header == header
+
+
+# --- TLS -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_certificate_of_another_name_is_refused(source: Source, outbound: Outbound) -> None:
+    with pytest.raises(OutboundError, match="certificate"):
+        fetch(outbound, source.url().replace("files.example", "other.example"))
+    assert source.heads == []
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(source: Source) -> None:
+    with pytest.raises(OutboundError, match="certificate"):
+        fetch(Outbound(resolve=lambda host: [HERE]), source.url())
+    assert source.heads == []
+
+
+def test_a_host_that_speaks_no_tls_is_a_failure(outbound: Outbound) -> None:
+    with source_at(None) as plain, pytest.raises(OutboundError):
+        fetch(outbound, plain.url(), deadline_s=0.5)
+
+
+def test_an_operators_address_may_be_plain_http(outbound: Outbound) -> None:
+    with source_at(None) as plain:
+        plain.script = answer(b"hello")
+        assert fetch(outbound, plain.url().replace("https:", "http:")) == b"hello"
+
+
+# --- what hostile hosts do -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 305, 306, 307, 308, 399])
+def test_no_redirect_is_followed(source: Source, outbound: Outbound, status: int) -> None:
+    source.script = answer(b"", f"{status} Elsewhere", f"Location: {source.url('/other')}")
+    with pytest.raises(Redirected) as caught:
+        fetch(outbound, source.url())
+    assert caught.value.status == status
+    assert source.connections == 1
+
+
+_OK = b"HTTP/1.1 200 OK\r\n"
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_PAUSE_S = 0.05
+DRIPS: dict[str, Script] = {
+    "silence": silent,
+    "header": endless(_OK, b"X", _PAUSE_S),
+    "headers": endless(_OK, b"X: y\r\n", _PAUSE_S),
+    "continue": endless(_CONTINUE, _CONTINUE, _PAUSE_S),
+    "body": endless(_OK + b"Content-Length: 99999\r\n\r\n", b"x", _PAUSE_S),
+    "open": endless(_OK + b"\r\n", b"x", _PAUSE_S),
+    "chunks": endless(_OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n", _PAUSE_S),
+}
+
+
+@pytest.mark.parametrize("script", DRIPS.values(), ids=DRIPS)
+def test_a_host_that_drips_is_ended_at_the_deadline(source: Source, outbound: Outbound, script: Script) -> None:
+    """Total deadline: a socket timeout would start anew with every byte."""
+    source.script = script
+    began = time.monotonic()
+    with pytest.raises(TimedOut):
+        fetch(outbound, source.url(), deadline_s=0.4)
+    assert time.monotonic() - began < 3
+
+
+def test_a_handshake_that_never_ends_is_ended_at_the_deadline(outbound: Outbound) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        url = f"https://files.example:{mute.getsockname()[1]}/"
+        began = time.monotonic()
+        with pytest.raises(TimedOut):
+            fetch(outbound, url, deadline_s=0.3)
+        assert time.monotonic() - began < 3
+
+
+def test_a_name_service_that_never_answers_is_ended_at_the_deadline(cert: Path) -> None:
+    over = threading.Event()
+
+    def resolve(host: str) -> list[Address]:
+        over.wait(10)
+        return [HERE]
+
+    began = time.monotonic()
+    with pytest.raises(TimedOut):
+        fetch(Outbound(cert, resolve=resolve), "https://files.example/", deadline_s=0.3)
+    over.set()
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
+    ],
+)
+def test_a_body_without_end_is_cut_at_the_cap(source: Source, outbound: Outbound, head: bytes) -> None:
+    """Size cap while streaming, whatever the head says of the length."""
+    source.script = endless(head, b"x" * 65536)
+    with pytest.raises(TooLarge):
+        fetch(outbound, source.url())
+
+
+def test_a_length_above_the_cap_is_refused_before_the_body(source: Source, outbound: Outbound) -> None:
+    source.script = answer(b"", length=ROOM + 1)
+    with pytest.raises(TooLarge):
+        fetch(outbound, source.url())
+
+
+def test_the_cap_itself_fits(source: Source, outbound: Outbound) -> None:
+    source.script = answer(b"x" * ROOM)
+    assert len(fetch(outbound, source.url())) == ROOM
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n",
+        b"HTTP/1.1 2000 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000 + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n",
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+        b"",
+    ],
+    ids=["short", "cut chunk", "no chunk", "status", "long header", "many headers", "other protocol", "nothing"],
+)
+def test_an_answer_that_is_cut_or_none_is_a_failure(source: Source, outbound: Outbound, data: bytes) -> None:
+    """A lying Content-Length, huge headers."""
+    source.script = raw(data)
+    with pytest.raises(OutboundError) as caught:
+        fetch(outbound, source.url())
+    assert not isinstance(caught.value, TooLarge)
+
+
+def test_a_body_that_ends_with_the_connection_must_end_properly(source: Source, outbound: Outbound) -> None:
+    """Without a length, only the end of TLS tells a whole body from a cut one."""
+    source.script = raw(b"HTTP/1.1 200 OK\r\n\r\nhello")
+    assert fetch(outbound, source.url()) == b"hello"
+
+    def cut(sock: socket.socket) -> None:
+        sock.sendall(b"HTTP/1.1 200 OK\r\n\r\nhello")
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+    source.script = cut
+    with pytest.raises(OutboundError):
+        fetch(outbound, source.url())
+
+
+def test_a_closed_port_is_a_failure_that_names_no_address(outbound: Outbound) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(OutboundError) as caught:
+        fetch(outbound, f"https://files.example:{port}/")
+    assert "127" not in str(caught.value)
+
+
+# --- for senders -----------------------------------------------------------------------------------------------------
+
+
+def test_a_body_is_posted_and_only_the_beginning_of_the_answer_is_kept(source: Source, outbound: Outbound) -> None:
+    source.script = endless(b"HTTP/1.1 500 Oops\r\n\r\n", b"x" * 65536)
+    request = Request(
+        parse_target(source.url()), "POST", {"Content-Type": "application/json", "Host": "other", "X-A": "b"}, b"{}"
+    )
+    with outbound.exchange(request, operator_named, deadline_s=5) as reply:
+        assert reply.status == 500
+        assert reply.beginning(64 * 1024) == b"x" * 65536
+    lines = source.heads[0].decode().split("\r\n")
+    assert lines[0] == "POST /deck.pdf HTTP/1.1"
+    assert {"Content-Length: 2", "Content-Type: application/json", "X-A: b"} <= set(lines)
+    assert [line for line in lines if line.startswith("Host:")] == [f"Host: {source.host}"]
+
+
+def test_nothing_runs_on_after_an_exchange(source: Source, outbound: Outbound) -> None:
+    source.script = answer(b"hello")
+    for _ in range(5):
+        fetch(outbound, source.url(), deadline_s=60)
+    for thread in threading.enumerate():
+        if thread.name in ("watchdog", "resolve"):
+            thread.join(5)
+            assert not thread.is_alive()
