@@ -1,0 +1,37 @@
+"""Variants of a file's link (section Variants)."""
+
+from flask import Response, request
+
+from docshare.server.api import answers, bodies, represent
+from docshare.server.services import variants
+from docshare.server.services.callers import Caller
+from docshare.server.shell import rt
+
+
+def list_variants(caller: Caller, name: str) -> Response:
+    """``GET /files/{id}/variants``: all of them, newest first."""
+    base_url = rt().config.base_url
+    rows = variants.list_variants(rt(), caller, name)
+    return answers.json({"variants": [represent.variant(base_url, row) for row in rows]})
+
+
+def create(caller: Caller, name: str) -> Response:
+    """``POST /files/{id}/variants``: 201 and the new variant; a body is not needed."""
+    row = variants.create(rt(), caller, name, bodies.json_object())
+    response = answers.json(represent.variant(rt().config.base_url, row))
+    response.status_code = 201
+    return response
+
+
+def update(caller: Caller, name: str, variant: str) -> Response:
+    """``PUT /files/{id}/variants/{variantUuid}``: the variant as it is now."""
+    row = variants.update(rt(), caller, name, variant, bodies.json_object())
+    return answers.json(represent.variant(rt().config.base_url, row))
+
+
+def delete(caller: Caller, name: str, variant: str) -> Response:
+    """``DELETE /files/{id}/variants/{variantUuid}``: 204. Exactly ``redact=1`` erases the label and keeps the link."""
+    # Spec gap: like ``purge``, any other value is none: the label of a deleted variant is not shown any more either.
+    act = variants.redact if request.args.getlist("redact") == ["1"] else variants.delete
+    act(rt(), caller, name, variant)
+    return Response(status=204)

@@ -1,0 +1,66 @@
+"""What may be uploaded to a file besides its document, and where its settings refer to it (section Files). Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from docshare.contract.limits import ASSETS_PER_FILE
+from docshare.contract.media import ASSET_KINDS, detect_asset
+from docshare.contract.plans import MB
+from docshare.contract.problems import Problem
+from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
+
+LARGEST = max(kind.cap for kind in ASSET_KINDS.values())
+"""Bytes of the largest asset of any kind."""
+
+_NAMES = {"image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WebP", "audio/mpeg": "MP3"}
+
+
+def require_kind(kind: str | None) -> str:
+    """``kind`` if it is a kind of asset. Raises ``bad_request``."""
+    if kind not in ASSET_KINDS:
+        raise Problem("bad_request", f"The form needs a part 'kind': {', '.join(ASSET_KINDS)}.")
+    return kind
+
+
+def require_type(kind: str, head: bytes) -> str:
+    """The media type of an upload that begins with ``head``. Raises ``bad_request`` when ``kind`` does not take it."""
+    found = detect_asset(head)
+    types = ASSET_KINDS[kind].types
+    if found not in types:
+        names = " or ".join(_NAMES[each] for each in types)
+        raise Problem("bad_request", f"A {kind} must be {names}.", hint="What a file is, is decided by its bytes.")
+    return found
+
+
+def require_size(size: int, cap: int) -> None:
+    """Raise ``payload_too_large`` when an asset of ``size`` bytes is larger than ``cap``."""
+    if size > cap:
+        raise Problem("payload_too_large", f"The asset is larger than {cap // MB} MB.", hint="Send a smaller one.")
+
+
+def require_place(assets: int) -> None:
+    """Raise ``bad_request`` when a file that has ``assets`` can have no more."""
+    if assets >= ASSETS_PER_FILE:
+        raise Problem(
+            "bad_request",
+            f"The file has {ASSETS_PER_FILE} assets, which is the most a file can have.",
+            hint="A new logo or background replaces the one before; sounds stay.",
+        )
+
+
+def no_sound() -> Problem:
+    """The refusal of a file in which there are no frames of MPEG audio layer III."""
+    return Problem("unprocessable", "The file cannot be read as MP3.", hint="Export the sound as MP3 once more.")
+
+
+def moved(settings: Mapping[str, Any], old: frozenset[str], new: str) -> dict[str, Any]:
+    """The settings of a file after the asset ``new`` took the place of those in ``old``.
+
+    Spec gap: what referred to the replaced one refers to the new one, so that replacing a logo shows the new logo.
+    """
+    blocks = dict(settings.get("viewerSettings", {}))
+    for key, table in VIEWER_BLOCKS.items():
+        if not isinstance(table, ViewerField) and key in blocks:
+            names = [name for name, row in table.items() if row.kind == "asset" and blocks[key].get(name) in old]
+            blocks[key] = blocks[key] | dict.fromkeys(names, new)
+    return {**settings, "viewerSettings": blocks} if blocks else dict(settings)

@@ -1,0 +1,30 @@
+"""The images and sounds of a share page, for its readers only."""
+
+from flask import Blueprint, Response, send_file
+
+from docshare.contract.problems import Problem
+from docshare.server.services import assets
+from docshare.server.shell import rt
+from docshare.server.web.public import open_link
+
+# Should a browser ever take one for a document, it must be able to do nothing.
+_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
+_CACHE = "private, max-age=600"
+
+blueprint = Blueprint("appearance", __name__)
+
+
+@blueprint.get("/<name>/assets/<asset_id>")
+def asset(name: str, asset_id: str) -> Response:
+    """One asset of the file behind the link ``name``. Raises what ``open_link`` raises, ``not_found``."""
+    found = assets.shown(rt(), open_link(rt(), name), asset_id)
+    try:
+        if found is None:
+            raise FileNotFoundError
+        response = send_file(found.path, mimetype=found.mime_type)
+    except FileNotFoundError:  # unknown, or replaced since it was found
+        raise Problem("not_found", "There is no such link.") from None
+    response.headers.remove("Content-Disposition")  # it would name the file in the store
+    response.headers["Content-Security-Policy"] = _POLICY
+    response.headers["Cache-Control"] = _CACHE
+    return response

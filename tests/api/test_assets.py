@@ -1,0 +1,354 @@
+"""Assets of a file: who may upload what, and how many (sections Files and Limits)."""
+
+import json
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from werkzeug.test import TestResponse
+
+from docshare.contract.plans import Plan
+from docshare.server.services import accounts, checks, sweeps
+from tests.api.door import Door, head, opened
+from tests.api.table import UNKNOWN_UUID
+from tests.support.cast import Person, World
+from tests.support.images import frame, picture
+from tests.support.rows import change_file, count
+from tests.support.waiting import eventually
+
+MB = 1024 * 1024
+SOUND = frame(1) * 4
+
+
+TYPE = "multipart/form-data; boundary=edge"
+
+
+def form(kind: str | None, content: bytes) -> bytes:
+    """A form with an asset and its kind, boundary ``edge``; the file has a name that means nothing."""
+    start = b'--edge\r\nContent-Disposition: form-data; name="file"; filename="x.pdf"\r\n\r\n'
+    end = b"\r\n--edge"
+    if kind is not None:
+        end += b'\r\nContent-Disposition: form-data; name="kind"\r\n\r\n' + kind.encode() + b"\r\n--edge"
+    return start + content + end + b"--\r\n"
+
+
+def upload(
+    owner: Person, made: dict[str, Any], kind: str | None = "logo", content: bytes | None = None
+) -> TestResponse:
+    body = form(kind, picture() if content is None else content)
+    return owner.post(f"/api/v1/files/{made['uuid']}/assets", data=body, content_type=TYPE)
+
+
+def stored(world: World) -> list[Path]:
+    """All bytes in the store, but those of documents."""
+    paths = [path for root in (world.rt.blobs.root, world.rt.blobs.tmp) for path in root.rglob("*") if path.is_file()]
+    return [path for path in paths if not path.read_bytes().startswith(b"%PDF-")]
+
+
+def settings_of(world: World, made: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["viewerSettings"]
+    return found
+
+
+@pytest.fixture
+def made(world: World) -> dict[str, Any]:
+    return world.pia.upload()
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "media_type"),
+    [
+        ("logo", picture("PNG"), "image/png"),
+        ("logo", picture("JPEG"), "image/jpeg"),
+        ("background", picture("WEBP"), "image/webp"),
+        ("hotspot-audio", SOUND, "audio/mpeg"),
+    ],
+)
+def test_an_asset_answers_its_id_kind_type_and_size(
+    world: World, made: dict[str, Any], kind: str, content: bytes, media_type: str
+) -> None:
+    """Answer 200 ``{assetId, kind, mimeType, size}``; the type is decided by the bytes, not by the name."""
+    answer = upload(world.pia, made, kind, content)
+    assert answer.status_code == 200
+    found = answer.get_json()
+    assert list(found) == ["assetId", "kind", "mimeType", "size"]
+    assert (found["kind"], found["mimeType"]) == (kind, media_type)
+    (path,) = stored(world)
+    assert found["size"] == path.stat().st_size
+
+
+@pytest.mark.parametrize(("person", "status"), [("fay", 403), ("bea", 200), ("pia", 200)])
+def test_assets_need_basic(world: World, person: str, status: int) -> None:
+    owner = getattr(world, person)
+    answer = upload(owner, owner.upload())
+    assert answer.status_code == status
+    if status == 403:
+        assert answer.get_json()["code"] == "plan_required"
+        assert "requires the basic plan" in answer.get_json()["detail"]
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+        assert stored(world) == []
+
+
+def test_the_file_is_named_by_uuid_or_short_id(world: World, made: dict[str, Any]) -> None:
+    assert upload(world.pia, {"uuid": made["shortId"]}).status_code == 200
+
+
+def test_a_foreign_a_trashed_and_an_unclaimed_file_are_404(world: World, made: dict[str, Any]) -> None:
+    trashed, unclaimed = world.mal.upload(), world.mal.upload()
+    world.mal.delete(f"/api/v1/files/{trashed['uuid']}")
+    change_file(world, unclaimed["uuid"], owner_id=None)
+    unknown = upload(world.mal, {"uuid": UNKNOWN_UUID})
+    assert unknown.status_code == 404
+    for uuid in (made["uuid"], trashed["uuid"], unclaimed["uuid"]):
+        answer = upload(world.mal, {"uuid": uuid})
+        assert (answer.status_code, answer.data) == (404, unknown.data)
+    assert stored(world) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        (None, picture()),
+        ("", picture()),
+        ("Logo", picture()),
+        ("palette", picture()),
+        ("logo\x00", picture()),
+        ("logo", SOUND),
+        ("background", SOUND),
+        ("hotspot-audio", picture()),
+        ("logo", b""),
+        ("logo", b"<svg xmlns='http://www.w3.org/2000/svg'/>"),
+        ("logo", b"GIF89a" + b"\0" * 100),
+        ("logo", b"%PDF-1.7"),
+        ("background", b"BM" + b"\0" * 100),
+        ("hotspot-audio", b"RIFF\0\0\0\0WAVEfmt "),
+        ("hotspot-audio", b"OggS" + b"\0" * 100),
+    ],
+)
+def test_what_is_no_asset_of_its_kind_is_400(
+    world: World, made: dict[str, Any], kind: str | None, content: bytes
+) -> None:
+    answer = upload(world.pia, made, kind, content)
+    assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
+    assert stored(world) == []
+    assert count(world, "assets") == 0
+
+
+def test_a_form_without_a_file_is_400_and_what_is_no_form_415(world: World, made: dict[str, Any]) -> None:
+    path = f"/api/v1/files/{made['uuid']}/assets"
+    assert world.pia.post(path, data={"kind": "logo"}, content_type="multipart/form-data").status_code == 400
+    assert world.pia.post(path).status_code == 400
+    assert world.pia.post(path, json={"kind": "logo"}).status_code == 415
+
+
+@pytest.mark.parametrize(("kind", "cap", "start"), [("logo", 5 * MB, picture()), ("hotspot-audio", 10 * MB, SOUND)])
+def test_an_asset_has_a_cap_of_its_kind(world: World, made: dict[str, Any], kind: str, cap: int, start: bytes) -> None:
+    """Images 5MB; audio 10MB; one byte more is 413 and nothing is stored."""
+    assert upload(world.pia, made, kind, start + b"\0" * (cap - len(start))).status_code == 200
+    answer = upload(world.pia, made, kind, start + b"\0" * (cap - len(start) + 1))
+    assert (answer.status_code, answer.get_json()["code"]) == (413, "payload_too_large")
+    assert len(stored(world)) == 1
+
+
+@pytest.fixture
+def door(world: World) -> Iterator[Door]:
+    with opened(world) as door:
+        yield door
+
+
+REFUSED_BY_THE_HEAD = [
+    # who, file, length of the body, status
+    ("pia", "own", 11 * MB, 413),
+    ("fay", "own", 1000, 403),
+    ("mal", "pia's", 1000, 404),
+    ("mal", "pia's", 11 * MB, 404),
+    ("pia", "unknown", 1000, 404),
+    (None, "own", 1000, 401),
+]
+
+
+@pytest.mark.parametrize(("person", "whose", "length", "status"), REFUSED_BY_THE_HEAD)
+def test_an_upload_is_judged_before_its_body(
+    world: World, door: Door, person: str | None, whose: str, length: int, status: int
+) -> None:
+    """Hardening F1: path, credential, plan and size are known when the head is."""
+    owner = {"own": getattr(world, person or "pia"), "pia's": world.pia}.get(whose)
+    uuid = owner.upload()["uuid"] if owner else UNKNOWN_UUID
+    headers = {"Content-Length": str(length), "Content-Type": TYPE}
+    if person:
+        headers |= getattr(world, person).headers
+    reply = door.send(head("POST", f"/api/v1/files/{uuid}/assets", headers))
+    assert reply.status == status
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert stored(world) == []
+
+
+def test_the_bundled_listener_takes_an_asset_in(world: World, door: Door, made: dict[str, Any]) -> None:
+    headers = {"Content-Type": TYPE, **world.pia.headers}
+    reply = door.ask("POST", f"/api/v1/files/{made['uuid']}/assets", headers, form("background", picture()))
+    assert (reply.status, reply.json()["kind"]) == (200, "background")
+    assert len(stored(world)) == 1
+
+
+def test_a_plan_that_goes_while_the_body_comes_is_not_enough(world: World, door: Door, made: dict[str, Any]) -> None:
+    """The plan is judged with the head, and again with the bytes."""
+    body = form("logo", picture())
+    headers = {"Content-Length": str(len(body)), "Content-Type": TYPE, **world.pia.headers}
+    with socket.create_connection(("127.0.0.1", door.port), timeout=10) as sock:
+        sock.sendall(head("POST", f"/api/v1/files/{made['uuid']}/assets", headers) + body[:-30])
+        eventually(lambda: list(world.rt.blobs.tmp.iterdir()))
+        accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
+        sock.sendall(body[-30:])
+        with sock.makefile("rb") as answer:
+            assert answer.readline().split()[1] == b"403"
+    eventually(lambda: not list(world.rt.blobs.tmp.iterdir()))
+
+
+def test_the_11th_asset_is_400(world: World, made: dict[str, Any]) -> None:
+    """The 11th asset of a file is 400; replacing a singleton is no further one."""
+    for _ in range(9):
+        assert upload(world.pia, made, "hotspot-audio", SOUND).status_code == 200
+    assert upload(world.pia, made, "logo").status_code == 200
+    for kind, content in (("hotspot-audio", SOUND), ("background", picture())):
+        answer = upload(world.pia, made, kind, content)
+        assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
+    assert upload(world.pia, made, "logo").status_code == 200
+    assert count(world, "assets") == len(stored(world)) == 10
+
+
+def test_uploads_at_once_never_make_more_than_ten(world: World, made: dict[str, Any]) -> None:
+    """Hardening G6: exactly the limit succeed, always; losers get the documented status."""
+
+    def one(_: int) -> int:
+        owner = replace(world.pia, http=world.app.test_client())
+        return upload(owner, made, "hotspot-audio", SOUND).status_code
+
+    with ThreadPoolExecutor(6) as pool:
+        statuses = list(pool.map(one, range(18)))
+    assert sorted(statuses) == [200] * 10 + [400] * 8
+    assert count(world, "assets") == len(stored(world)) == 10
+
+
+@pytest.mark.parametrize("kind", ["logo", "background"])
+def test_a_second_one_of_a_singleton_kind_replaces_and_deletes_the_first(
+    world: World, made: dict[str, Any], kind: str
+) -> None:
+    """``logo`` and ``background`` are singletons: a second upload of the same kind replaces and deletes the first."""
+    first = upload(world.pia, made, kind).get_json()
+    (old,) = stored(world)
+    second = upload(world.pia, made, kind, picture("WEBP")).get_json()
+    assert first["assetId"] != second["assetId"]
+    assert not old.exists()
+    assert len(stored(world)) == 1
+    assert world.http.get(f"/{made['shortId']}/assets/{first['assetId']}").status_code == 404
+    assert world.http.get(f"/{made['shortId']}/assets/{second['assetId']}", buffered=True).status_code == 200
+
+
+def test_singletons_that_come_at_once_leave_one(world: World, made: dict[str, Any]) -> None:
+    def one(_: int) -> int:
+        return upload(replace(world.pia, http=world.app.test_client()), made).status_code
+
+    with ThreadPoolExecutor(3) as pool:
+        assert set(pool.map(one, range(6))) == {200}
+    assert count(world, "assets") == len(stored(world)) == 1
+
+
+def test_settings_that_named_a_replaced_asset_name_the_new_one(world: World, made: dict[str, Any]) -> None:
+    """Spec gap: so that replacing a logo shows the new logo; everything else in the settings stays."""
+    logo, background = (upload(world.pia, made, kind).get_json()["assetId"] for kind in ("logo", "background"))
+    wanted = {
+        "background": {"type": "image", "assetId": background, "blur": 3},
+        "logo": {"assetId": logo, "size": "xl"},
+        "page": {"shadow": 3},
+    }
+    path = f"/api/v1/files/{made['uuid']}/settings"
+    assert world.pia.put(path, json={"viewerMode": "swipe", "viewerSettings": wanted}).status_code == 200
+    world.clock.advance(seconds=5)
+    new = upload(world.pia, made, "logo").get_json()["assetId"]
+    assert settings_of(world, made) == wanted | {"logo": {"assetId": new, "size": "xl"}}
+    detail = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
+    assert (detail["viewerMode"], detail["updatedAt"]) == ("swipe", "2026-09-21T14:13:25.000Z")
+    assert world.pia.put(path, json={"viewerSettings": settings_of(world, made)}).status_code == 200
+
+
+def test_a_replaced_asset_that_nothing_named_changes_no_settings(world: World, made: dict[str, Any]) -> None:
+    upload(world.pia, made)
+    before = world.rt.db.row("SELECT settings FROM files WHERE uuid = ?", (made["uuid"],))
+    upload(world.pia, made)
+    assert world.rt.db.row("SELECT settings FROM files WHERE uuid = ?", (made["uuid"],)) == before
+
+
+def test_a_purge_destroys_the_bytes_of_assets(world: World, made: dict[str, Any]) -> None:
+    other = world.pia.upload()
+    upload(world.pia, made, "logo")
+    upload(world.pia, made, "hotspot-audio", SOUND)
+    upload(world.pia, other, "logo")
+    world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
+    assert count(world, "assets") == len(stored(world)) == 1
+
+
+def test_a_restart_keeps_the_bytes_of_assets_and_removes_those_without_a_row(
+    world: World, made: dict[str, Any]
+) -> None:
+    upload(world.pia, made, "logo")
+    orphan = world.rt.blobs.part()
+    orphan.write(b"bytes without a row")
+    world.rt.blobs.keep(orphan)
+    assert sweeps.at_start(world.rt).orphans == 1
+    assert len(stored(world)) == 1
+
+
+def test_an_upload_to_a_file_that_goes_meanwhile_stores_nothing(
+    world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is looked for again when the asset is written down."""
+    drawn = world.rt.engine.picture
+
+    def slow(path: Path, media_type: str) -> bytes:
+        world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
+        return drawn(path, media_type)
+
+    monkeypatch.setattr(world.rt.engine, "picture", slow)
+    assert upload(world.pia, made).status_code == 404
+    assert stored(world) == []
+
+
+def test_a_full_disk_is_503_and_leaves_nothing(
+    world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(world.rt.blobs, "keep", lambda part: (_ for _ in ()).throw(OSError(28, "no space")))
+    answer = upload(world.pia, made)
+    assert (answer.status_code, answer.get_json()["code"]) == (503, "unavailable")
+    assert answer.headers["Retry-After"]
+    assert stored(world) == []
+    assert count(world, "assets") == 0
+
+
+def test_an_asset_of_another_file_is_none_of_this_one(world: World, made: dict[str, Any]) -> None:
+    """An ``assetId`` of another file (even of the same owner) rejects the write."""
+    other = upload(world.pia, world.pia.upload()).get_json()["assetId"]
+    body = {"viewerSettings": {"logo": {"assetId": other}}}
+    assert world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json=body).status_code == 400
+
+
+def test_a_downgraded_owner_adds_none_and_keeps_what_stands(world: World, made: dict[str, Any]) -> None:
+    found = upload(world.pia, made).get_json()
+    accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
+    assert upload(world.pia, made).status_code == 403
+    assert json.loads(world.pia.get(f"/api/v1/files/{made['uuid']}").data)["uuid"] == made["uuid"]
+    assert world.http.get(f"/{made['shortId']}/assets/{found['assetId']}", buffered=True).status_code == 200
+
+
+def test_a_check_of_the_instance_finds_an_asset_without_its_bytes(world: World, made: dict[str, Any]) -> None:
+    found = upload(world.pia, made).get_json()
+    assert checks.run(world.rt)["ok"]
+    stored(world)[0].unlink()
+    report = checks.run(world.rt)
+    assert not report["ok"]
+    assert [problem["detail"] for problem in report["problems"]] == [
+        f"asset {found['assetId']}: its content is missing from the store"
+    ]

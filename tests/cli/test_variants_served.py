@@ -1,0 +1,123 @@
+"""Variants and assets by the command line, against a real server: what it says, and what readers then get."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.support.pdfs import simple_pdf
+from tests.support.served import Served, docshare, home, served
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("server"), DOCSHARE_RATE_LIMIT="1000000") as server:
+        yield server
+
+
+@pytest.fixture
+def run(server: Served, tmp_path: Path) -> Run:
+    env = home(tmp_path, DOCSHARE_URL=server.url, DOCSHARE_TOKEN=server.token)
+
+    def call(*line: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+        done = docshare(*map(str, line), env=env)
+        assert done.returncode == code, done.stderr
+        return done
+
+    return call
+
+
+@pytest.fixture
+def deck(tmp_path: Path) -> Path:
+    path = tmp_path / "deck.pdf"
+    path.write_bytes(simple_pdf(pages=4))
+    return path
+
+
+def parsed(done: subprocess.CompletedProcess[str]) -> Any:
+    return json.loads(done.stdout)
+
+
+def status(url: str) -> int:
+    return requests.get(url, timeout=30).status_code
+
+
+def test_a_link_per_recipient_from_upload_to_deletion(run: Run, deck: Path, tmp_path: Path) -> None:
+    guests = tmp_path / "guests.csv"
+    guests.write_text("label,pages,allowDownload\nAnn,1-2,no\nBob,all,\n")
+    file = parsed(run("upload", deck, "--variants-csv", guests, "--json"))
+    ann, bob = file["variants"]
+    assert ann["overrides"] == {"pageRange": {"from": 1, "to": 2}, "allowDownload": False}
+    assert bob["overrides"] == {"pageRange": {"from": 0, "to": 0}}
+    assert (status(ann["url"]), status(bob["url"])) == (200, 200)
+    assert file["uuid"] not in requests.get(ann["url"], timeout=30).text
+
+    run("variants", "revoke", "label:Ann", "--yes")
+    assert status(ann["url"]) == 404
+    run("variants", "restore", ann["url"])
+    assert status(ann["url"]) == 200
+
+    changed = parsed(run("variants", "update", ann["shortId"], "--file", "@last", "--download", "--json"))
+    assert changed["overrides"] == {"pageRange": {"from": 1, "to": 2}, "allowDownload": True}
+    assert parsed(run("variants", "update", ann["uuid"], "--clear-overrides", "--json"))["overrides"] == {}
+
+    run("variants", "redact", "label:Ann", "--confirm", "Ann")
+    assert status(ann["url"]) == 200
+    shown = parsed(run("variants", "show", ann["uuid"], "--json"))
+    assert (shown["redacted"], "label" in shown) == (True, False)
+    run("variants", "redact", ann["uuid"], "--yes")  # twice is no mistake
+    run("variants", "update", ann["uuid"], "--label", "Ann", code=7)
+
+    exported = list(csv.DictReader(io.StringIO(run("variants", "export", "@last", "--out", "-").stdout)))
+    assert [(row["label"], row["pages"], row["redacted"]) for row in exported] == [
+        ("Bob", "all", "false"), ("", "", "true"),
+    ]  # fmt: skip
+    run("variants", "delete", "label:Bob", "--yes")
+    assert status(bob["url"]) == 404
+    assert [row["uuid"] for row in parsed(run("variants", "list", "@last", "--json"))] == [ann["uuid"]]
+
+
+def test_what_the_server_would_refuse_is_refused_before_it_is_asked(run: Run, deck: Path, tmp_path: Path) -> None:
+    """The rules of the command line are those of the server: the same bodies sent to it are 400."""
+    run("upload", deck)
+    for cells in ("Ann,9-3", "Ann,5-6", "Ann,0-4", "x" * 201 + ",", "A\x01nn,"):
+        (tmp_path / "guests.csv").write_text(f"label,pages\n{cells}\n")
+        run("variants", "create", "@last", "--from-csv", tmp_path / "guests.csv", code=2)
+    run("variants", "create", "@last", "--label", "x" * 201, code=9)
+    run("variants", "create", "@last", "--pages", "5-6", code=9)
+    assert parsed(run("variants", "list", "@last", "--json")) == []
+
+
+def test_the_200_variants_of_a_file_are_filled_and_no_more(run: Run, deck: Path) -> None:
+    run("upload", deck)
+    line = ("variants", "create", "@last", "--label-template", "Guest {n}", "--count")
+    assert len(parsed(run(*line, "199", "--json"))) == 199
+    run("variants", "create", "@last", "--label", "Ann")
+    run("variants", "create", "@last", "--label", "Bob", code=9)
+    run(*line, "1", "--skip-duplicates")
+    run("variants", "create", "@last", "--label-template", "More {n}", "--count", "1", code=2)
+
+
+def test_a_logo_is_stored_and_shown_on_the_share_page(run: Run, deck: Path, tmp_path: Path, server: Served) -> None:
+    from PIL import Image
+
+    Image.new("RGB", (40, 20), "red").save(tmp_path / "logo.png")
+    run("upload", deck, "--no-download")
+    run("settings", "set", "@last", "flip.speedMs=300")
+    added = run("assets", "add", "@last", tmp_path / "logo.png", "--kind", "logo", "--apply", "--json")
+    asset = parsed(added)
+    assert (asset["kind"], asset["mimeType"], asset["applied"]) == ("logo", "image/png", True)
+    looks = parsed(run("files", "show", "@last", "--json"))["viewerSettings"]
+    assert looks == {"logo": {"assetId": asset["assetId"]}, "flip": {"speedMs": 300}}
+    (tmp_path / "fake.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"x" * 100)
+    run("assets", "add", "@last", tmp_path / "fake.png", "--kind", "logo", code=9)

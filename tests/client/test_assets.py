@@ -1,0 +1,37 @@
+"""Assets: one upload with a plain part before the file."""
+
+from __future__ import annotations
+
+import io
+from email import message_from_bytes
+
+import pytest
+
+from docshare.client import Client
+from docshare.client.errors import ConnectionLost
+from tests.support.fakefeed import UUID, Answer, FakeApi
+
+ASSET = {"assetId": UUID.format(5), "kind": "logo", "mimeType": "image/png", "size": 4}
+PATH = "/files/aB3dE5fG7hJ9/assets"
+
+
+def test_kind_and_file_are_parts_of_one_body(api: FakeApi, client: Client) -> None:
+    api.on("POST", PATH, ASSET)
+    assert client.assets.add("aB3dE5fG7hJ9", io.BytesIO(b"\x89PNG"), 'l"o.png', "logo") == ASSET
+    (heard,) = api.heard
+    form = message_from_bytes(b"Content-Type: " + heard.headers["Content-Type"].encode() + b"\r\n\r\n" + heard.body)
+    kind, file = form.get_payload()  # type: ignore[misc]
+    assert (kind["Content-Disposition"], kind.get_payload()) == ('form-data; name="kind"', "logo")  # type: ignore[index, union-attr]
+    assert file["Content-Disposition"] == 'form-data; name="file"; filename="l%22o.png"'  # type: ignore[index]
+    assert heard.body.count(b"\x89PNG") == 1
+    assert int(heard.headers["Content-Length"]) == len(heard.body)
+
+
+@pytest.mark.parametrize(("kind", "sent"), [("logo", 2), ("background", 2), ("hotspot-audio", 1)])
+def test_only_what_replaces_itself_is_sent_again(api: FakeApi, client: Client, kind: str, sent: int) -> None:
+    api.on("POST", PATH, Answer(then="drop"), ASSET)
+    try:
+        client.assets.add("aB3dE5fG7hJ9", io.BytesIO(b"ID3"), "x", kind)
+    except ConnectionLost:
+        assert sent == 1
+    assert len(api.heard) == sent

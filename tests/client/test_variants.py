@@ -1,0 +1,163 @@
+"""Variants: what is sent, and what becomes of a create whose answer is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from threading import Event
+from typing import Any
+
+import pytest
+
+from docshare.client import Client
+from docshare.client.errors import NotAnApi, Refused, TimedOut, UnknownOutcome
+from docshare.contract.problems import Problem
+from docshare.contract.wire import instant
+from tests.support.fakefeed import BASE, UUID, Answer, FakeApi, FakeTime, problem
+
+FILE = "aB3dE5fG7hJ9"
+LIST = f"/files/{FILE}/variants"
+ONE = f"{LIST}/{UUID.format(1)}"
+DROP = Answer(then="drop")
+
+
+def variant(number: int = 1, label: str | None = "Ann", **more: Any) -> dict[str, Any]:
+    row = {"uuid": UUID.format(number), "shortId": "vB3dE5fG7hJ9", "url": "https://d.example/v", "overrides": {}}
+    row |= {} if label is None else {"label": label}
+    return row | {"createdAt": instant(int(BASE * 1000)), **more}
+
+
+def posts(api: FakeApi) -> int:
+    return len(api.asked("POST", LIST))
+
+
+def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
+    api.on("GET", LIST, {"variants": [variant()]})
+    api.on("POST", LIST, Answer(variant(), 201))
+    api.on("PUT", ONE, variant(label="Bob"))
+    api.on("DELETE", ONE, Answer(b"", 204))
+    assert client.variants.list(FILE) == [variant()]
+    assert client.variants.create(FILE, "Ann", {"allowDownload": False}) == variant()
+    assert client.variants.update(FILE, UUID.format(1), {"label": "Bob"}) == variant(label="Bob")
+    client.variants.delete(FILE, UUID.format(1))
+    client.variants.redact(FILE, UUID.format(1))
+    bodies = [json.loads(heard.body) if heard.body else heard.query for heard in api.heard]
+    assert bodies == [
+        {},
+        {"label": "Ann", "overrides": {"allowDownload": False}},
+        {"label": "Bob"},
+        {},
+        {"redact": "1"},
+    ]
+    assert [heard.headers["Content-Type"] for heard in api.heard if heard.body] == ["application/json"] * 2
+
+
+def test_a_variant_for_nobody_sends_an_empty_object(api: FakeApi, client: Client) -> None:
+    api.on("POST", LIST, Answer(variant(label=None), 201))
+    client.variants.create(FILE)
+    assert json.loads(api.heard[0].body) == {}
+
+
+@pytest.mark.parametrize("word", ["vB3dE5fG7hJ9", "..", "", "label:Ann"])
+def test_only_a_uuid_becomes_part_of_a_path(api: FakeApi, client: Client, word: str) -> None:
+    for call in (client.variants.delete, client.variants.redact):
+        with pytest.raises(Problem) as caught:
+            call(FILE, word)
+        assert caught.value.code == "not_found"
+    assert api.heard == []
+
+
+@pytest.mark.parametrize("answer", [[], {"variants": None}, {"variants": ["x"]}, {}])
+def test_a_list_of_another_shape_is_no_api(api: FakeApi, client: Client, answer: Any) -> None:
+    api.on("GET", LIST, answer)
+    with pytest.raises(NotAnApi):
+        client.variants.list(FILE)
+
+
+@pytest.mark.parametrize(
+    "answer", [DROP, Answer(then="reset"), problem(502, "x"), problem(504, "x"), Answer(b"<html>")]
+)
+def test_the_one_new_variant_of_that_label_is_the_result(api: FakeApi, client: Client, answer: Answer) -> None:
+    api.on("POST", LIST, answer)
+    api.on("GET", LIST, {"variants": [variant(2, "Bob"), variant()]})
+    assert client.variants.create(FILE, " Ann ") == variant() | {"recovered": True}
+    assert posts(api) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        variant(label="Anna"),
+        variant(label=None),
+        variant(overrides={"allowDownload": True}),
+        variant(createdAt=instant(int((BASE - 60) * 1000))),
+        variant(9),
+    ],
+)
+def test_a_variant_that_is_not_it_leads_to_a_second_sending(
+    api: FakeApi, client: Client, time: FakeTime, other: dict[str, Any]
+) -> None:
+    api.on("POST", LIST, DROP, Answer(variant(2), 201))
+    api.on("GET", LIST, {"variants": [other]})
+    assert client.variants.create(FILE, "Ann", known=[UUID.format(9)]) == variant(2)
+    assert posts(api) == 2
+    assert time.slept == [2.0, 5.0]
+
+
+def test_a_variant_that_this_client_made_before_is_not_it(api: FakeApi, client: Client) -> None:
+    api.on("POST", LIST, Answer(variant(1), 201), DROP, Answer(variant(2), 201))
+    api.on("GET", LIST, {"variants": [variant(1)]})
+    assert client.variants.create(FILE, "Ann")["uuid"] == UUID.format(1)
+    assert client.variants.create(FILE, "Ann")["uuid"] == UUID.format(2)
+
+
+def test_two_that_fit_are_an_unknown_outcome(api: FakeApi, client: Client) -> None:
+    api.on("POST", LIST, DROP)
+    api.on("GET", LIST, {"variants": [variant(1), variant(2)]})
+    with pytest.raises(UnknownOutcome) as caught:
+        client.variants.create(FILE, "Ann")
+    assert [each["uuid"] for each in caught.value.candidates] == [UUID.format(1), UUID.format(2)]
+    assert caught.value.path == f"/api/v1{LIST}"
+
+
+def test_silence_is_not_answered_by_a_second_sending(
+    api: FakeApi, connect: Callable[..., Client], time: FakeTime
+) -> None:
+    over = Event()
+    api.on("POST", LIST, lambda heard: over.wait(5))
+    api.on("GET", LIST, {"variants": []})
+    with pytest.raises(UnknownOutcome) as caught:
+        connect(timeout=0.2).variants.create(FILE, "Ann")
+    over.set()
+    assert isinstance(caught.value.__cause__, TimedOut)
+    assert posts(api) == 1
+
+
+@pytest.mark.parametrize(("status", "code"), [(400, "bad_request"), (403, "plan_required"), (500, "internal")])
+def test_a_refusal_is_final(api: FakeApi, client: Client, status: int, code: str) -> None:
+    api.on("POST", LIST, problem(status, code))
+    with pytest.raises(Refused):
+        client.variants.create(FILE, "Ann")
+    assert [heard.method for heard in api.heard] == ["POST"]
+
+
+def test_a_busy_server_is_asked_again(api: FakeApi, client: Client, time: FakeTime) -> None:
+    api.on("POST", LIST, problem(503, "unavailable", Retry_After="2"), Answer(variant(), 201))
+    assert client.variants.create(FILE, "Ann") == variant()
+    assert time.slept == [2.0]
+
+
+@pytest.mark.parametrize("call", ["update", "delete", "redact"])
+def test_changes_are_repeated_after_a_lost_answer(api: FakeApi, client: Client, call: str) -> None:
+    api.on("PUT", ONE, DROP, variant())
+    api.on("DELETE", ONE, DROP, Answer(b"", 204))
+    arguments: list[Any] = [{"revoked": True}] if call == "update" else []
+    getattr(client.variants, call)(FILE, UUID.format(1), *arguments)
+    assert len(api.heard) == 2
+
+
+def test_readings_come_by_uuid_and_are_empty_below_pro(api: FakeApi, client: Client) -> None:
+    row = {"uuid": UUID.format(1), "sessions": 2, "avgTimeMs": 9}
+    api.on("GET", f"/files/{FILE}/readership", {"tier": "pro", "variants": [row]}, {"tier": "basic"})
+    assert client.variants.reading(FILE) == {UUID.format(1): row}
+    assert client.variants.reading(FILE) == {}
