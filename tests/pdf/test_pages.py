@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from docshare.contract.problems import Problem
-from docshare.server.pdf.engine import Engine, PageText, Unrenderable
+from docshare.server.pdf.engine import Engine, Mark, PageText, Unrenderable
 from docshare.server.pdf.failures import Failures, Key
 from docshare.server.pdf.pages import PageStore
 from tests.support import pdfs
@@ -32,14 +32,14 @@ class CountingEngine(Engine):
         self.gate = threading.Event()
         self.gate.set()
 
-    def render(self, path: Path, page: int, width: int) -> bytes:
+    def render(self, path: Path, page: int, width: int, mark: Mark | None = None) -> bytes:
         self.asked.append(page)
         self.gate.wait(10)
-        return super().render(path, page, width)
+        return super().render(path, page, width, mark)
 
-    def render_if_spare(self, path: Path, page: int, width: int) -> bytes | None:
+    def render_if_spare(self, path: Path, page: int, width: int, mark: Mark | None = None) -> bytes | None:
         self.gate.wait(10)
-        data = super().render_if_spare(path, page, width)
+        data = super().render_if_spare(path, page, width, mark)
         if data is not None:
             self.ahead.append(page)
         return data
@@ -357,10 +357,20 @@ def test_what_was_derived_from_unknown_files_is_removed(store: PageStore, put: P
     blob = put(pdfs.simple_pdf(1))
     store.text(FILE, 1, blob, 1)
     store.text(OTHER, 1, blob, 1)
-    store.forget_others({FILE})
+    store.forget_others({FILE: 1})
     assert files(tmp_path / "cache") == [f"{FILE}/1/1.json"]
 
 
+def test_what_was_derived_from_a_replaced_version_is_removed(store: PageStore, put: Put, tmp_path: Path) -> None:
+    blob = put(pdfs.simple_pdf(1))
+    for version in (1, 2, 12):
+        store.text(FILE, version, blob, 1)
+    store.forget(FILE, 1)
+    assert files(tmp_path / "cache") == [f"{FILE}/12/1.json", f"{FILE}/2/1.json"]
+    store.forget_others({FILE: 12})
+    assert files(tmp_path / "cache") == [f"{FILE}/12/1.json"]
+
+
 def test_nothing_is_removed_from_a_cache_that_was_never_made(store: PageStore, tmp_path: Path) -> None:
-    store.forget_others(set())
+    store.forget_others({})
     assert not (tmp_path / "cache").exists()

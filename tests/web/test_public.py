@@ -243,7 +243,7 @@ def test_the_view_token_says_how_the_page_was_asked_for(
 ) -> None:
     asked = {"Referer": referer, "Sec-Purpose": ahead}
     reader = Reader(world, shared["shortId"], prefix=prefix, query=query, page_headers=asked)
-    _, _, _, _, source, mode, referrer, prefetched = told(reader.token)
+    *_, source, mode, referrer, prefetched = told(reader.token)
     assert [source, referrer, prefetched] == expected
     assert mode == "standard"
 

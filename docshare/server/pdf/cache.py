@@ -5,7 +5,9 @@ import os
 import shutil
 import tempfile
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 _BLOCK = 4096  # what the smallest file costs on disk
 _PARTIAL = ".part"
@@ -40,14 +42,14 @@ class DiskCache:
         """Whether ``name`` is there, without using it."""
         return name in self._known()
 
-    def stage(self, data: bytes) -> Path:
-        """Write ``data`` to a partial file for ``keep``; needs no lock. Raises OSError."""
+    def stage(self, write: Callable[[IO[bytes]], object]) -> Path:
+        """Let ``write`` fill a partial file for ``keep``; needs no lock. Raises OSError, and what ``write`` raises."""
         _make_private(self._root)
         handle, name = tempfile.mkstemp(suffix=_PARTIAL, dir=self._root)
         path = Path(name)
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
+            with os.fdopen(handle, "w+b") as file:
+                write(file)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
@@ -65,10 +67,10 @@ class DiskCache:
         self._make_room()
         return path
 
-    def groups(self) -> list[str]:
-        """The groups that have a folder, be it empty."""
+    def groups(self, within: str = "") -> list[str]:
+        """The groups that have a folder, be it empty; ``within`` another group those inside it."""
         with contextlib.suppress(FileNotFoundError):
-            return [entry.name for entry in os.scandir(self._root) if entry.is_dir(follow_symlinks=False)]
+            return [entry.name for entry in os.scandir(self._root / within) if entry.is_dir(follow_symlinks=False)]
         return []
 
     def forget(self, group: str) -> None:

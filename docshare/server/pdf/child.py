@@ -14,13 +14,14 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import docshare
 
 START_TIMEOUT_S = 20.0
 _MAX_HEADER = 4096
 _MAX_BODY = 64 << 20
+_MAX_FILE = 1 << 30
 _BLOCK = 1 << 20
 _PIPE_BYTES = 1 << 20
 # glibc gives big buffers back to the system and faults them in again for every page; that doubles the time of a page.
@@ -88,19 +89,20 @@ class Child:
         """Its process id."""
         return self._process.pid
 
-    def ask(self, job: dict[str, Any]) -> Reply:
-        """Send one job and wait for its answer.
+    def ask(self, job: dict[str, Any], timeout_s: float | None = None, sink: IO[bytes] | None = None) -> Reply:
+        """Send one job and wait for its answer, ``timeout_s`` seconds at most instead of what every job may take.
 
-        Raises BrokenWorkerError or LateWorkerError; after that only ``kill`` is left.
+        The body of the answer goes into the file ``sink`` if there is one (it may be larger then), else it stands in
+        the reply. Raises BrokenWorkerError or LateWorkerError; after that only ``kill`` is left. OSError of ``sink``.
         """
         assert self._process.stdin is not None
-        deadline = time.monotonic() + self._timeout_s
+        deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         self.jobs += 1
         try:
             self._process.stdin.write(json.dumps(job).encode("ascii") + b"\n")
         except OSError as error:
             raise BrokenWorkerError("the worker is gone") from error
-        return self._receive(deadline)
+        return self._receive(deadline, sink)
 
     def was_killed(self) -> bool:
         """After its end: whether it was killed, by somebody or for want of memory, and did not crash by itself."""
@@ -142,7 +144,7 @@ class Child:
             with contextlib.suppress(OSError):
                 fcntl.fcntl(self._process.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
-    def _receive(self, deadline: float) -> Reply:
+    def _receive(self, deadline: float, sink: IO[bytes] | None = None) -> Reply:
         line_end = -1
         while line_end < 0:
             if len(self._rest) > _MAX_HEADER:
@@ -151,14 +153,30 @@ class Child:
             line_end = self._rest.find(b"\n")
         header = _header(bytes(self._rest[:line_end]))
         size = header.pop("size", 0)
-        if not isinstance(size, int) or not 0 <= size <= _MAX_BODY:
+        if not isinstance(size, int) or not 0 <= size <= (_MAX_BODY if sink is None else _MAX_FILE):
             raise BrokenWorkerError("the answer is too long")
         del self._rest[: line_end + 1]
+        return Reply(header, self._body(size, deadline) if sink is None else self._pour(size, deadline, sink))
+
+    def _body(self, size: int, deadline: float) -> bytes:
         while len(self._rest) < size:
             self._read(deadline)
         body = bytes(self._rest[:size])
         del self._rest[:size]
-        return Reply(header, body)
+        return body
+
+    def _pour(self, size: int, deadline: float, sink: IO[bytes]) -> bytes:
+        """Move the body into ``sink`` as it comes; nothing is left for the reply."""
+        sink.seek(0)
+        sink.truncate()
+        while size:
+            if not self._rest:
+                self._read(deadline)
+            block = self._rest[:size]
+            del self._rest[: len(block)]
+            sink.write(block)
+            size -= len(block)
+        return b""
 
     def _read(self, deadline: float) -> None:
         assert self._process.stdout is not None

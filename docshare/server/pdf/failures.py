@@ -18,12 +18,14 @@ _PAUSE_S = 60.0
 
 @dataclass(frozen=True)
 class Key:
-    """One derived file: ``kind`` is the pixel width of an image, or 0 for the text."""
+    """One derived file: ``kind`` is the pixel width of an image, or 0 for the text; ``parts`` the name of what is drawn
+    over it. A derived document has neither page nor kind but ``parts``, the name of what it is made of."""
 
     file_uuid: str
     content_version: int
     page: int
     kind: int
+    parts: str = ""
 
     @property
     def document(self) -> tuple[str, int]:
@@ -33,7 +35,9 @@ class Key:
     @property
     def name(self) -> str:
         """Its name in the cache."""
-        rest = f"{self.page}-{self.kind}.jpg" if self.kind else f"{self.page}.json"
+        rest = f"{self.page}-{self.kind}{self.parts}.jpg" if self.kind else f"{self.page}.json"
+        if not self.page:
+            rest = f"{self.parts}.pdf"
         return f"{self.file_uuid}/{self.content_version}/{rest}"
 
 

@@ -1,24 +1,26 @@
 """Page images and page texts as files: made once, kept on disk, shared by all readers of a page."""
 
+import hashlib
 import json
 import re
 import threading
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf.cache import DiskCache
-from docshare.server.pdf.engine import Engine, Unrenderable
+from docshare.server.pdf.engine import Derivation, Engine, Mark, Unrenderable
 from docshare.server.pdf.failures import Failures, Key
 from docshare.server.pdf.prefetch import Prefetcher
 
 WIDTHS = (800, 1600)
 _FILE_UUID = re.compile(r"[A-Za-z0-9-]{1,64}")
 _PATIENCE_S = 30.0
+Make = Callable[[], Path]  # makes a derived file and stages it
 _STUCK_S = 1.0
 _MAX_FOLLOWING = 2
 
@@ -51,50 +53,64 @@ class PageStore:
         self._following = 0
         self._prefetcher = Prefetcher(engine.wait_for_spare)
 
-    def image(self, file_uuid: str, content_version: int, blob: Path, page: int, width: int) -> Path:
-        """Path of the JPEG of ``page`` (1-based), ``width`` 800 or 1600 pixels wide; ``blob`` is the PDF.
+    def image(
+        self, file_uuid: str, content_version: int, blob: Path, page: int, width: int, mark: Mark | None = None
+    ) -> Path:
+        """Path of the JPEG of ``page`` (1-based), ``width`` 800 or 1600 pixels wide; ``blob`` is the PDF, ``mark`` what
+        is drawn over the page.
 
         The next page is drawn in the background. Raises Unrenderable; Problem ``unavailable`` (with Retry-After) when
         it cannot be drawn now; ValueError for any other width.
         """
         if width not in WIDTHS:
             raise ValueError(f"pages are {WIDTHS[0]} or {WIDTHS[1]} pixels wide")
-        key = _key(file_uuid, content_version, page, width)
-        path = self._made(key, partial(self._engine.render, blob, page, width))
-        self._draw_ahead(_key(file_uuid, content_version, page + 1, width), blob)
+        key = replace(_key(file_uuid, content_version, page, width), parts=_name(mark))
+        path = self._made(key, lambda: self._staged(self._engine.render(blob, page, width, mark)))
+        self._draw_ahead(replace(key, page=page + 1), blob, mark)
         return path
 
     def text(self, file_uuid: str, content_version: int, blob: Path, page: int) -> Path:
         """Path of the JSON with text and links of ``page`` (``PageText.document``). Raises as ``image``."""
 
-        def make() -> bytes:
+        def make() -> Path:
             document = self._engine.text(blob, page).document()
-            return json.dumps(document, separators=(",", ":")).encode("ascii")
+            return self._staged(json.dumps(document, separators=(",", ":")).encode("ascii"))
 
         return self._made(_key(file_uuid, content_version, page, 0), make)
 
-    def forget(self, file_uuid: str) -> None:
-        """Remove everything derived from a file, of all its content versions, also what is being made just now."""
+    def document(self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation) -> Path:
+        """Path of the PDF ``wanted``, made of ``blob``. Raises as ``image``."""
+        parts = f"{wanted.first}-{wanted.last}{_name(wanted.mark)}"
+        key = replace(_key(file_uuid, content_version, 0, 0), parts=parts)
+        return self._made(key, partial(self._cache.stage, partial(self._engine.derive, blob, wanted)))
+
+    def forget(self, file_uuid: str, content_version: int | None = None) -> None:
+        """Remove everything derived from a file, also what is being made just now: of all its content versions, or of
+        the one that another has replaced."""
         _check_uuid(file_uuid)
         with self._lock:
             for key, flight in self._flights.items():
-                if key.file_uuid == file_uuid:
+                if key.file_uuid == file_uuid and content_version in (None, key.content_version):
                     flight.dropped = True
             self._failures.forget(file_uuid)
-            self._cache.forget(file_uuid)
+            self._cache.forget(file_uuid if content_version is None else f"{file_uuid}/{content_version}")
 
-    def forget_others(self, known: Container[str]) -> None:
-        """Remove everything derived from files that are not in ``known``. Only before serving."""
+    def forget_others(self, current: Mapping[str, int]) -> None:
+        """Remove everything derived from what is not in ``current``, the content version of each file by its UUID. Only
+        before serving."""
         with self._lock:
             for file_uuid in self._cache.groups():
-                if file_uuid not in known:
+                if file_uuid not in current:
                     self._cache.forget(file_uuid)
+                for version in self._cache.groups(file_uuid):
+                    if version != str(current[file_uuid]):
+                        self._cache.forget(f"{file_uuid}/{version}")
 
     def close(self) -> None:
         """Stop drawing ahead."""
         self._prefetcher.close()
 
-    def _made(self, key: Key, make: Callable[[], bytes]) -> Path:
+    def _made(self, key: Key, make: Make) -> Path:
         """The file of ``key``: found, or made by this thread, or by another one this thread waits for."""
         give_up = time.monotonic() + _PATIENCE_S
         while True:
@@ -110,10 +126,10 @@ class PageStore:
                 return self._lead(key, mine, make)
             self._follow(flight, give_up)
 
-    def _lead(self, key: Key, flight: Flight, make: Callable[[], bytes]) -> Path:
+    def _lead(self, key: Key, flight: Flight, make: Make) -> Path:
         """Make the file of ``key``; whatever happens, the followers go on."""
         try:
-            path = self._keep(key, flight, make())
+            path = self._keep(key, flight, make)
             with self._lock:
                 self._failures.succeeded(key)
             return path
@@ -127,9 +143,9 @@ class PageStore:
                 del self._flights[key]
             flight.done.set()
 
-    def _keep(self, key: Key, flight: Flight, data: bytes) -> Path:
+    def _keep(self, key: Key, flight: Flight, make: Make) -> Path:
         try:
-            staged = self._cache.stage(data)
+            staged = make()
             try:
                 with self._lock:
                     if flight.dropped:
@@ -139,6 +155,9 @@ class PageStore:
                 staged.unlink(missing_ok=True)
         except OSError as error:
             raise _unavailable("Pages cannot be stored at the moment.", 30) from error
+
+    def _staged(self, data: bytes) -> Path:
+        return self._cache.stage(lambda file: file.write(data))
 
     def _follow(self, flight: Flight, give_up: float) -> None:
         """Wait for another thread's flight. Once it is slow only a few may stay, else all threads would wait here."""
@@ -153,20 +172,20 @@ class PageStore:
             with self._lock:
                 self._following -= 1
 
-    def _draw_ahead(self, key: Key, blob: Path) -> None:
+    def _draw_ahead(self, key: Key, blob: Path, mark: Mark | None) -> None:
         with self._lock:
             wanted = not self._cache.has(key.name) and key not in self._flights
         if wanted:
-            self._prefetcher.offer(key, partial(self._draw_if_spare, key, blob))
+            self._prefetcher.offer(key, partial(self._draw_if_spare, key, blob, mark))
 
-    def _draw_if_spare(self, key: Key, blob: Path) -> None:
+    def _draw_if_spare(self, key: Key, blob: Path, mark: Mark | None) -> None:
         """Draw a page nobody waits for yet. Readers who come meanwhile follow, and take over if no worker was free."""
 
-        def make() -> bytes:
-            data = self._engine.render_if_spare(blob, key.page, key.kind)
+        def make() -> Path:
+            data = self._engine.render_if_spare(blob, key.page, key.kind, mark)
             if data is None:
                 raise _NotNowError
-            return data
+            return self._staged(data)
 
         with suppress(_NotNowError, Unrenderable, Problem):
             self._made(key, make)
@@ -179,6 +198,11 @@ class _NotNowError(Exception):
 def _key(file_uuid: str, content_version: int, page: int, kind: int) -> Key:
     _check_uuid(file_uuid)
     return Key(file_uuid, int(content_version), int(page), kind)
+
+
+def _name(mark: Mark | None) -> str:
+    """The name of ``mark`` in the cache; none for none."""
+    return "" if mark is None else "-" + hashlib.sha256(repr(mark).encode()).hexdigest()[:16]
 
 
 def _check_uuid(file_uuid: str) -> None:

@@ -3,11 +3,13 @@
 import ctypes
 import io
 import math
+from typing import Any
 
 import PIL.Image
 import PIL.JpegImagePlugin
 import pypdfium2.raw as pdfium
 
+from docshare.server.pdf import imagemark
 from docshare.server.pdf.documents import Document, Refused
 
 MAX_PIXELS = 16_000_000
@@ -16,8 +18,10 @@ _QUALITY = 80
 _WHITE = 0xFFFFFFFF
 
 
-def jpeg(document: Document, number: int, width: int) -> bytes:
+def jpeg(document: Document, number: int, width: int, mark: dict[str, Any] | None = None) -> bytes:
     """Page ``number`` (1-based) as JPEG, ``width`` pixels wide or less where the page is extremely tall.
+
+    ``mark``: None, or what ``imagemark.draw`` takes.
 
     Raises Refused ``page``.
     """
@@ -39,7 +43,10 @@ def jpeg(document: Document, number: int, width: int) -> bytes:
         finally:
             pdfium.FPDFBitmap_Destroy(bitmap)
     out = io.BytesIO()
-    PIL.Image.frombuffer("RGBX", (wide, tall), pixels, "raw", "RGBX", 0, 1).save(out, "JPEG", quality=_QUALITY)
+    image = PIL.Image.frombuffer("RGBX", (wide, tall), pixels, "raw", "RGBX", 0, 1)
+    if mark is not None:
+        imagemark.draw(image, **mark)
+    image.save(out, "JPEG", quality=_QUALITY)
     return out.getvalue()
 
 

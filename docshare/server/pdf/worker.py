@@ -66,22 +66,33 @@ def _lines(source: int, documents: "Documents") -> Iterator[bytes]:
 
 
 def _send(sink: int, header: dict[str, Any], body: bytes = b"") -> None:
-    view = memoryview(json.dumps({**header, "size": len(body)}).encode("ascii") + b"\n" + body)
-    while view:
-        view = view[os.write(sink, view) :]
+    for block in (json.dumps({**header, "size": len(body)}).encode("ascii") + b"\n", body):
+        view = memoryview(block)
+        while view:
+            view = view[os.write(sink, view) :]
 
 
 def _answer(documents: "Documents", job: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    from docshare.server.pdf import inspect, render, text
+    from docshare.server.pdf import inspect, palette, render, text
     from docshare.server.pdf.documents import Refused
 
     try:
+        if job["do"] == "derive":
+            from docshare.server.pdf import derive  # its library takes long to load, and most workers do without
+
+            return {}, derive.document(job["path"], job)
+        if job["do"] == "picture":
+            from docshare.server.pdf import picture
+
+            return {}, picture.redrawn(job["path"], job["type"])
         document = documents.open(job["path"])
         match job["do"]:
             case "inspect":
                 return {}, inspect.page_sizes(document, job["max_pages"])
             case "render":
-                return {}, render.jpeg(document, job["page"], job["width"])
+                return {}, render.jpeg(document, job["page"], job["width"], job.get("mark"))
+            case "palette":
+                return {}, json.dumps(palette.colours(document, job["budget_s"])).encode("ascii")
             case _:
                 return {}, json.dumps(text.page_text(document, job["page"])).encode("ascii")
     except Refused as refused:

@@ -2,17 +2,20 @@
 
 from flask import Flask
 
-from docshare.server.services import viewing
+from docshare.server.services import marking, page_range, viewing
 from docshare.server.shell import rt
-from docshare.server.web import assets, beacons, headers, public, sign_in
+from docshare.server.web import appearance, assets, beacons, downloads, headers, oembed, public, sign_in
 
 
 def register(app: Flask) -> None:
     """Add the pages and what they load to ``app``, whose runtime is attached."""
     app.jinja_env.globals["asset"] = assets.url
+    app.jinja_env.globals["oembed_address"] = oembed.discovery_address
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.after_request(headers.protect)
     with app.app_context():
         viewing.prepare(rt())
-    for module in (assets, beacons, sign_in, public):
+        page_range.prepare(rt())
+        marking.prepare(rt())
+    for module in (assets, beacons, sign_in, oembed, appearance, downloads, public):
         app.register_blueprint(module.blueprint)

@@ -14,6 +14,7 @@ from docshare.contract.problems import Problem
 from docshare.server.limits import address_key
 from docshare.server.services import sign_in, viewing
 from docshare.server.services.links import Link
+from docshare.server.services.page_range import Sight
 from docshare.server.services.viewing import PageFacts, Sender
 from docshare.server.shell import client_address, client_country, rt
 from docshare.server.web.sign_in import session_cookie
@@ -29,15 +30,25 @@ _LONGEST_HOST = 253
 blueprint = Blueprint("beacons", __name__)
 
 
-def page_token(link: Link, viewer_mode: str, *, embedded: bool) -> str:
-    """The token that the share page of ``link``, asked for by the running request, gives to ``startReading``."""
+def page_token(link: Link, shown: Sight, viewer_mode: str, *, embedded: bool) -> str:
+    """The token that the share page of ``link``, asked for by the running request, gives to ``startReading``. What its
+    reader sees of the document is ``shown``."""
     facts = PageFacts(
-        source="Embed" if embedded else "QR code" if request.args.get("via") == "qr" else "Direct link",
+        source=_source(link, embedded=embedded),
         viewer_mode=viewer_mode,
         referrer=_referrer(),
         prefetched=_loads_ahead(),
     )
-    return viewing.token_for(rt(), link, facts)
+    return viewing.token_for(rt(), link, shown.window, facts)
+
+
+def _source(link: Link, *, embedded: bool) -> str:
+    # Spec gap: a variant stays one however its link was opened, or its readers could not be told from others.
+    if link.variant is not None:
+        return "Variant"
+    if embedded:
+        return "Embed"
+    return "QR code" if request.args.get("via") == "qr" else "Direct link"
 
 
 @blueprint.post("/<name>/beacon")

@@ -27,6 +27,19 @@ def require_own_page() -> None:
         raise _refused()
 
 
+def require_no_other_site() -> None:
+    """Raise ``forbidden`` for a form that a page of another site sent; for forms where no cookie is worth anything.
+
+    Share pages are served with ``Referrer-Policy: no-referrer``, so browsers that send no ``Sec-Fetch-Site`` (old ones,
+    and all over plain HTTP) send ``Origin: null``. Others may send that too: they could make up a download and no more.
+    """
+    site = request.headers.get("Sec-Fetch-Site")
+    origin = request.headers.get("Origin")
+    own = origin in (None, "null", rt().config.base_url) if site is None else site in ("same-origin", "none")
+    if not own:
+        raise _refused()
+
+
 def require_token(expected: str) -> None:
     """Raise ``forbidden`` unless the running form post holds the CSRF token ``expected`` of its signed-in session."""
     given = request.form.get(FIELD, "")

@@ -1,14 +1,13 @@
 """The version of the share page that needs no script: a few page images at a time, with their words as text."""
 
-import json
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf.engine import Unrenderable
 from docshare.server.runtime import Runtime
+from docshare.server.services import page_range
 from docshare.server.services.links import Link
+from docshare.server.services.page_range import Sight
 
 CHUNK = 10
 
@@ -41,21 +40,14 @@ class Chunk:
         return self.last + 1 if self.last < self.total else None
 
 
-def words(rt: Runtime, link: Link, chunk: Chunk) -> dict[int, str]:
-    """The text of each page of ``chunk``. The first page that cannot be read ends it: a bad file costs one wait."""
+def words(rt: Runtime, link: Link, shown: Sight, chunk: Chunk) -> dict[int, str]:
+    """The text of each page of ``chunk``, in the numbers of the reader who sees what is ``shown``. The first page that
+    cannot be read ends it: a bad file costs one wait."""
     found = {}
-    blob = rt.blobs.path(link.file.blob)
     for page in range(chunk.first, chunk.last + 1):
         try:
-            boxes = json.loads(_text(rt, link, blob, page))["boxes"]
+            boxes = page_range.page_text(rt, link, shown.window, page)["boxes"]
         except (Unrenderable, Problem, FileNotFoundError):
             break
         found[page] = "\n".join(box[4] for box in boxes)
     return found
-
-
-def _text(rt: Runtime, link: Link, blob: Path, page: int) -> str:
-    """The stored text of one page; made once more when newer ones pushed it out between being found and being read."""
-    with suppress(FileNotFoundError):
-        return rt.pages.text(link.file.uuid, link.file.content_version, blob, page).read_text(encoding="ascii")
-    return rt.pages.text(link.file.uuid, link.file.content_version, blob, page).read_text(encoding="ascii")

@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
-from flask import Blueprint, Response, make_response, render_template, request, send_file
+from flask import Blueprint, Response, jsonify, make_response, render_template, request
 
 from docshare.contract.limits import ADDRESS
 from docshare.contract.problems import Problem
@@ -17,11 +16,13 @@ from docshare.server.limits import address_key
 from docshare.server.pdf.engine import Unrenderable
 from docshare.server.pdf.pages import WIDTHS
 from docshare.server.runtime import Runtime
-from docshare.server.services import links
+from docshare.server.services import downloads, links, page_range, settings
 from docshare.server.services.links import Link
+from docshare.server.services.page_range import Sight
 from docshare.server.shell import client_address, rt
-from docshare.server.web import assets, headers, plain, troubles
+from docshare.server.web import assets, derived, headers, plain, troubles
 from docshare.server.web.beacons import page_token
+from docshare.server.web.sign_in import session_cookie
 
 VIEWER_MODE = "standard"
 PLACEHOLDERS = 200  # pages that stand in the HTML itself; of longer documents, scripts make the others
@@ -56,7 +57,7 @@ def share_page(name: str) -> Response:
     """The share page of a short id, a UUID or a slug. ``?page=`` opens it there, and puts the words of the pages around
     into the HTML for those who read without scripts."""
     try:
-        return _viewer(_open(rt(), name), embed=False)
+        return _viewer(open_link(rt(), name), embed=False)
     except Problem as problem:
         return troubles.page(problem)
 
@@ -65,7 +66,7 @@ def share_page(name: str) -> Response:
 def embed_page(name: str) -> Response:
     """The same page for framing by any site."""
     try:
-        link = _open(rt(), name)
+        link = open_link(rt(), name)
         if link.public_id not in (name, name.lower()):
             raise _unknown()  # Spec gap: the page for framing is never built from a slug
         return headers.allow_framing(_viewer(link, embed=True))
@@ -75,34 +76,54 @@ def embed_page(name: str) -> Response:
 
 @blueprint.get("/<name>/pages/<page>-<width>.jpg")
 def page_image(name: str, page: str, width: str) -> Response:
-    """One page as a JPEG, ``width`` 800 or 1600 pixels wide; ``?v=`` is the content version that the reader has open.
-    Raises what ``_open`` and ``_page_of`` raise, ``unprocessable`` for a page that cannot be drawn, ``unavailable``."""
+    """One page as a JPEG, ``width`` 800 or 1600 pixels wide; ``?v=`` names content and window that the reader has open.
+
+    Raises what ``open_link`` and ``_page_of`` raise, ``unavailable``, ``unprocessable`` for one that cannot be drawn.
+    """
     runtime = rt()
-    link = _open(runtime, name)
+    link = open_link(runtime, name)
     if width not in map(str, WIDTHS):
         raise _unknown()
-    number = _page_of(link, page)
+    shown = _sight(link)
+    number = _page_of(shown, page)
     file, blob = link.file, runtime.blobs.path(link.file.blob)
-    make = partial(runtime.pages.image, file.uuid, file.content_version, blob, number, int(width))
-    return _page_file(make, "image/jpeg")
+    make = partial(runtime.pages.image, file.uuid, file.content_version, blob, number, int(width), shown.watermark)
+    return _page_answer(lambda: derived.answer(make(), "image/jpeg"))
 
 
 @blueprint.get("/<name>/text/<page>.json")
 def page_text(name: str, page: str) -> Response:
     """Text and links of one page, for the text layer and for finding. Raises as ``page_image``."""
     runtime = rt()
-    link = _open(runtime, name)
-    number = _page_of(link, page)
+    link = open_link(runtime, name)
+    shown = _sight(link)
+    number = _page_of(shown, page)
     file, blob = link.file, runtime.blobs.path(link.file.blob)
-    make = partial(runtime.pages.text, file.uuid, file.content_version, blob, number)
-    return _page_file(make, "application/json")
+    if shown.window.covers(file.total_pages):
+        make = partial(runtime.pages.text, file.uuid, file.content_version, blob, number)
+        return _page_answer(lambda: derived.answer(make(), "application/json"))
+    return _page_answer(lambda: jsonify(page_range.page_text(runtime, link, shown.window, int(page))))
 
 
-def _open(runtime: Runtime, name: str) -> Link:
+def open_link(runtime: Runtime, name: str) -> Link:
     """The link ``name``, alive. Everything that serves a byte of a document comes through here.
 
-    Raises ``not_found`` (unknown and trashed alike), ``gone`` with its reason, and ``rate_limited`` for an address that
-    tried too many unknown links: for known ones too, or the refusal would tell them apart (hardening M1).
+    Raises as ``found_link``, ``gone`` with its reason, and ``forbidden`` for a locked one.
+    """
+    link = found_link(runtime, name)
+    if link.state == links.LOCKED:
+        raise troubles.locked()
+    if link.state != "live":
+        ended = link.file.burned_at if link.state == "burned" else link.file.delete_at
+        raise Problem("gone", "This link is no longer available.", extra={"reason": link.state, "ended": ended})
+    return link
+
+
+def found_link(runtime: Runtime, name: str) -> Link:
+    """The link ``name``, whatever its state.
+
+    Raises ``not_found`` (unknown and trashed alike) and ``rate_limited`` for an address that tried too many unknown
+    links: for known ones too, or the refusal would tell them apart (hardening M1).
     """
     if _NAME.fullmatch(name) is None:
         raise _unknown()  # favicon.ico and its like are no guesses
@@ -116,9 +137,6 @@ def _open(runtime: Runtime, name: str) -> Link:
     if link is None:
         runtime.limits.hit(ADDRESS, key, limit)
         raise _unknown()
-    if link.state != "live":
-        ended = link.file.burned_at if link.state == "burned" else link.file.delete_at
-        raise Problem("gone", "This link is no longer available.", extra={"reason": link.state, "ended": ended})
     return link
 
 
@@ -126,18 +144,25 @@ def _unknown() -> Problem:
     return Problem("not_found", "There is no such link.")
 
 
-def _page_of(link: Link, page: str) -> int:
-    """The page number ``page`` names, within the document and the version that ``?v=`` names."""
-    fits = _NUMBER.fullmatch(page) is not None and int(page) <= link.file.total_pages
-    if not fits or request.args.get("v") != str(link.file.content_version):
+def _sight(link: Link) -> Sight:
+    return page_range.sight(rt(), link, session_cookie())
+
+
+def _page_of(shown: Sight, page: str) -> int:
+    """The document's number of the page that the reader calls ``page``, of the content and window that ``?v=`` names.
+    A hidden page answers as one that the document does not have."""
+    if _NUMBER.fullmatch(page) is None or request.args.get("v") != shown.mark:
         raise _unknown()
-    return int(page)
+    try:
+        return shown.window.of_document(int(page))
+    except ValueError:
+        raise _unknown() from None
 
 
-def _page_file(make: Callable[[], Path], mimetype: str) -> Response:
+def _page_answer(make: Callable[[], Response]) -> Response:
     for _ in range(2):
         try:
-            response = send_file(make(), mimetype=mimetype)
+            response = make()
         except Unrenderable:
             raise Problem("unprocessable", "This page cannot be shown.") from None
         except FileNotFoundError:
@@ -148,21 +173,25 @@ def _page_file(make: Callable[[], Path], mimetype: str) -> Response:
 
 
 def _viewer(link: Link, *, embed: bool) -> Response:
-    file = link.file
+    file, shown = link.file, _sight(link)
+    total = shown.window.size
     asked = request.args.get("page", "")
-    start = min(int(asked), file.total_pages) if _NUMBER.fullmatch(asked) else 1
-    runs = links.page_sizes(rt(), link)
-    chunk = plain.Chunk.around(start, file.total_pages)
-    words = plain.words(rt(), link, chunk) if asked else {}
+    start = min(int(asked), total) if _NUMBER.fullmatch(asked) else 1
+    runs = shown.window.runs(links.page_sizes(rt(), link))
+    chunk = plain.Chunk.around(start, total)
+    words = plain.words(rt(), link, shown, chunk) if asked else {}
     base = f"/{link.public_id}"
+    looks = settings.looks(rt(), link)
     facts = {
         "base": base,
-        "version": file.content_version,
-        "pages": file.total_pages,
+        "version": shown.mark,
+        "pages": total,
         "sizes": runs,
         "start": start,
-        "token": page_token(link, VIEWER_MODE, embedded=embed),
+        "token": page_token(link, shown, VIEWER_MODE, embedded=embed),
         "beaconUrl": f"{base}/beacon",
+        "viewerMode": looks.viewer_mode,
+        "viewerSettings": looks.viewer_settings,
     }
     return make_response(
         render_template(
@@ -170,6 +199,7 @@ def _viewer(link: Link, *, embed: bool) -> Response:
             facts=facts,
             name=file.original_name,
             embed=embed,
+            download=downloads.offered(rt(), link, session_cookie()),
             chunk=chunk,
             leaves=_leaves(runs, chunk, start, words),
             modules=assets.viewer_modules(),

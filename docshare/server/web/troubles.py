@@ -8,7 +8,8 @@ from docshare.contract.problems import Problem
 
 
 def page(problem: Problem) -> Response:
-    """A page that says ``problem``. Its ``extra`` may hold ``reason`` (``expired``, ``burned``) and ``ended`` (ms)."""
+    """A page that says ``problem``. Its ``extra`` may hold ``reason`` (``expired``, ``burned`` or ``locked``) and
+    ``ended`` (ms)."""
     ended = problem.extra.get("ended")
     body = render_template(
         "trouble.html",
@@ -19,6 +20,12 @@ def page(problem: Problem) -> Response:
     response = make_response(body, problem.status)
     response.headers.update(problem.headers)
     return response
+
+
+def locked() -> Problem:
+    """The refusal of a document that asks for something before it opens: nothing of it is served unasked."""
+    detail = "This document asks for something before it opens, which this version of docshare does not ask yet."
+    return Problem("forbidden", detail, extra={"reason": "locked"})
 
 
 def _moment(millis: int) -> dict[str, str]:

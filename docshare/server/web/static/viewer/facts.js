@@ -3,11 +3,13 @@
 /**
  * @typedef {object} Facts
  * @property {string} base  address that page images and texts hang below, such as "/aB3dE5fG7hJ9"
- * @property {number} version  content version
+ * @property {string} version  names the content and the part of it that is shown
  * @property {[number, number, number][]} sizes  runs of [pages, width, height] in points
  * @property {number} start  page to open, from 1
  * @property {string} token  signed view token
  * @property {string} beaconUrl
+ * @property {string} viewerMode  how the owner wants pages laid out, such as "flipbook"
+ * @property {Record<string, any>} viewerSettings  every block in full; "cta" and "ga4Id" only if they are set
  */
 
 /** @returns {Facts} */

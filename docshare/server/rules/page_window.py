@@ -1,0 +1,67 @@
+"""Which pages of a document a reader may see: the page range of the file, or that of the variant they came by.
+
+Spec: pageRange limits everybody but the signed-in owner, and goes on doing so after a downgrade; so the plan is no part
+of the question.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Window:
+    """The pages ``first`` to ``last`` of a document, both 1-based and included. Readers count them from 1."""
+
+    first: int
+    last: int
+
+    @property
+    def size(self) -> int:
+        """How many pages there are for the reader (the report's ``effectivePages``)."""
+        return self.last - self.first + 1
+
+    @property
+    def before(self) -> int:
+        """How many pages of the document come before it."""
+        return self.first - 1
+
+    def covers(self, total_pages: int) -> bool:
+        """Whether nothing of a document of ``total_pages`` is hidden."""
+        return self.first == 1 and self.last >= total_pages
+
+    def of_document(self, page: int) -> int:
+        """The document's own number of the reader's ``page``. Raises ValueError outside of the window."""
+        if not 1 <= page <= self.size:
+            raise ValueError("no page of the window")
+        return page + self.before
+
+    def of_reader(self, page: int) -> int | None:
+        """The reader's number of the document's ``page``, None for a hidden one."""
+        return page - self.before if self.first <= page <= self.last else None
+
+    def runs(self, runs: Sequence[Sequence[float]]) -> list[list[float]]:
+        """What is left of ``runs`` of [pages, width, height] that describe the whole document."""
+        kept: list[list[float]] = []
+        start = 1
+        for count, width, height in runs:
+            end = start + int(count)
+            inside = min(end, self.last + 1) - max(start, self.first)
+            if inside > 0:
+                kept.append([inside, width, height])
+            start = end
+        return kept
+
+
+def window(total_pages: int, file_range: Mapping[str, int] | None, override: Mapping[str, int] | None = None) -> Window:
+    """What a reader sees of a document of ``total_pages``.
+
+    Parameters: ``file_range`` the file's setting, ``override`` the variant's, each ``{"from", "to"}`` or None for
+    unset. Spec: Variant; the override wins, and ``{0, 0}`` there serves the full document.
+    Spec gap: of a document that became shorter than its range, what is left of the range is shown, and if nothing is,
+    its last page alone; never everything.
+    """
+    chosen = file_range if override is None else override
+    if chosen is None or chosen["to"] < 1:
+        return Window(1, total_pages)
+    last = min(chosen["to"], total_pages)
+    return Window(max(1, min(chosen["from"], last)), last)

@@ -1,0 +1,122 @@
+"""The public download: the PDF as this reader may have it, and the record that it was taken.
+
+Spec: Event feed, Webhook event kinds. The owner's own downloads are in the stream too, but no event. Every download
+counts, whoever sends the form: unlike a page view it does not happen by looking at a link.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from docshare.contract.problems import Problem
+from docshare.contract.wire import present
+from docshare.server.pdf.engine import Derivation, Unrenderable
+from docshare.server.rules import downloads as rules
+from docshare.server.runtime import Runtime
+from docshare.server.services import activity, marking, page_range
+from docshare.server.services.links import Link
+
+_RETRY_S = "10"
+_APPEND = (
+    "INSERT INTO download_rows (owner_id, file_id, hidden, read_at, country) "
+    "SELECT owner_id, id, trashed_at IS NOT NULL, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
+)
+
+
+@dataclass(frozen=True)
+class Copy:
+    """What is sent: the open ``file`` of ``size`` bytes, which the receiver closes, and its ``name``."""
+
+    file: IO[bytes]
+    size: int
+    name: str
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How somebody gets a document: ``wanted`` None for as it is stored."""
+
+    is_owner: bool
+    wanted: Derivation | None
+
+
+def offered(rt: Runtime, link: Link, cookie: str | None) -> bool:
+    """Whether whoever holds the session cookie ``cookie`` can download the document behind ``link``."""
+    form = _form(rt, link, cookie)
+    return (form.is_owner or _allowed(link)) and rules.makeable(link.file.size, as_stored=form.wanted is None)
+
+
+def take(rt: Runtime, link: Link, cookie: str | None, country: str | None) -> Copy:
+    """Make the copy and write down that it was taken.
+
+    Parameters: ``cookie`` the session cookie of whoever asks; ``country`` two letters or None. Raises Problem:
+    ``forbidden`` when downloading is off or the copy cannot be made of so large a document, ``unprocessable`` and
+    ``unavailable`` when it cannot be made at all or now, ``not_found`` when the bytes are gone.
+    """
+    form = _form(rt, link, cookie)
+    if not (form.is_owner or _allowed(link)):
+        raise Problem("forbidden", "The owner of this document has not allowed downloading it.")
+    if not rules.makeable(link.file.size, as_stored=form.wanted is None):
+        raise Problem("forbidden", "This document is too large to be downloaded in the form that its owner allows.")
+    copy = _opened(rt, link, form.wanted)
+    try:
+        _record(rt, link, form, country)
+    except BaseException:
+        copy.file.close()
+        raise
+    return copy
+
+
+def _form(rt: Runtime, link: Link, cookie: str | None) -> _Form:
+    file = link.file
+    if page_range.is_owner(rt, link, cookie):
+        return _Form(True, None)
+    shown, mark = page_range.for_readers(link), marking.for_copy(rt, link)
+    if shown.covers(file.total_pages) and mark is None:
+        return _Form(False, None)
+    return _Form(False, Derivation(file.total_pages, shown.first, shown.last, mark))
+
+
+def _allowed(link: Link) -> bool:
+    return rules.allowed(json.loads(link.file.settings), link.overrides)
+
+
+def _opened(rt: Runtime, link: Link, wanted: Derivation | None) -> Copy:
+    for _ in range(2):
+        try:
+            file = _path(rt, link, wanted).open("rb")
+        except FileNotFoundError:
+            continue  # newer files pushed it out since it was found, or the document was destroyed
+        size = file.seek(0, 2)
+        file.seek(0)
+        return Copy(file, size, rules.file_name(link.file.original_name))
+    raise Problem("not_found", "There is no such link.")
+
+
+def _path(rt: Runtime, link: Link, wanted: Derivation | None) -> Path:
+    file, blob = link.file, rt.blobs.path(link.file.blob)
+    if wanted is None:
+        return blob
+    try:
+        return rt.pages.document(file.uuid, file.content_version, blob, wanted)
+    except Unrenderable as error:
+        if error.lasting:
+            detail = "This document cannot be downloaded in the form that its owner allows."
+            raise Problem("unprocessable", detail, hint="Ask whoever sent the link for the document.") from error
+        detail = "The copy cannot be made at the moment."
+        raise Problem("unavailable", detail, headers={"Retry-After": _RETRY_S}) from error
+
+
+def _record(rt: Runtime, link: Link, form: _Form, country: str | None) -> None:
+    now, variant = rt.clock(), link.variant
+    with rt.db.write():
+        rt.db.execute(_APPEND, (now, country, link.file.id))
+        if form.is_owner:
+            return  # Spec: Webhook event kinds; a non-owner downloads
+        # Read now: its label may have been redacted, or it deleted, while the copy was made.
+        found = variant and rt.db.row("SELECT label FROM variants WHERE id = ?", (variant.id,))
+        extras, variant_id = {}, None
+        if variant and found:
+            extras, variant_id = present({"variantUuid": variant.uuid, "variantLabel": found[0]}), variant.id
+        activity.record(rt, link.file.id, "file.downloaded", extras, at=now, variant_id=variant_id)

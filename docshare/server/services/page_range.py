@@ -1,0 +1,88 @@
+"""What one reader is shown of a document: the window of pages, and everything said about them in its numbers.
+
+Spec: File settings, pageRange. The signed-in owner gets the full document, whatever the range.
+"""
+
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from docshare.server.pdf.engine import Mark
+from docshare.server.rules.page_window import Window, window
+from docshare.server.runtime import Runtime
+from docshare.server.services import marking, sign_in
+from docshare.server.services.links import Link
+from docshare.server.services.secrets import instance_secret
+
+_SECRET = "page-mark-1"  # noqa: S105 - a name
+
+
+@dataclass(frozen=True)
+class Sight:
+    """``window``: the pages a reader sees; ``watermark``: what stands over them, or None; ``mark``: content, window and
+    watermark as they stand in the addresses of its pages, so that pages under one address never change. It tells nobody
+    where in the document the window lies."""
+
+    window: Window
+    mark: str
+    watermark: Mark | None = None
+
+
+def prepare(rt: Runtime) -> None:
+    """Make what showing a part of a document needs, so that showing the first one stores nothing either."""
+    instance_secret(rt, _SECRET)
+
+
+def for_readers(link: Link) -> Window:
+    """The pages that readers of ``link`` see; its ``size`` is how many pages the document has for them."""
+    file_range = json.loads(link.file.settings).get("pageRange")
+    return window(link.file.total_pages, file_range, link.overrides.get("pageRange"))
+
+
+def sight(rt: Runtime, link: Link, cookie: str | None) -> Sight:
+    """What whoever holds the session cookie ``cookie`` sees of the document behind ``link``."""
+    file = link.file
+    shown, watermark = for_readers(link), marking.for_readers(rt, link)
+    plain = shown.covers(file.total_pages) and watermark is None
+    if plain or is_owner(rt, link, cookie):
+        return Sight(Window(1, file.total_pages), str(file.content_version))
+    said = f"{file.uuid} {file.content_version} {shown.first} {shown.last} {watermark}"
+    tag = hmac.digest(instance_secret(rt, _SECRET), said.encode(), hashlib.sha256)[:6].hex()
+    return Sight(shown, f"{file.content_version}-{tag}", watermark)
+
+
+def is_owner(rt: Runtime, link: Link, cookie: str | None) -> bool:
+    """Whether the session cookie ``cookie`` is that of the file's owner."""
+    owner_id = link.file.owner_id
+    return cookie is not None and owner_id is not None and sign_in.viewer_account(rt, cookie) == owner_id
+
+
+def page_text(rt: Runtime, link: Link, shown: Window, page: int) -> dict[str, Any]:
+    """Words and links of the reader's ``page``, JSON-ready. Links to hidden pages are left out, the others lead to the
+    reader's numbers. Raises what ``PageStore.text`` raises, ValueError outside of the window."""
+    file = link.file
+    number = shown.of_document(page)
+    make = partial(rt.pages.text, file.uuid, file.content_version, rt.blobs.path(file.blob), number)
+    text: dict[str, Any] = json.loads(_read(make))
+    text["links"] = [seen for row in text["links"] if (seen := _link(row, shown))]
+    return text
+
+
+def _read(make: "partial[Path]") -> str:
+    """The stored text; made once more when newer ones pushed it out between being found and being read."""
+    try:
+        return make().read_text(encoding="ascii")
+    except FileNotFoundError:
+        return make().read_text(encoding="ascii")
+
+
+def _link(row: list[Any], shown: Window) -> list[Any] | None:
+    *place, target = row
+    if "page" not in target:
+        return row
+    number = shown.of_reader(target["page"])
+    return None if number is None else [*place, {"page": number}]

@@ -1,0 +1,45 @@
+"""The public download: a form post, so that previews and scanners, which follow links, download nothing."""
+
+from flask import Blueprint, Response
+
+from docshare.contract.limits import MINUTE, RatePolicy
+from docshare.contract.problems import Problem
+from docshare.server.api import answers
+from docshare.server.headers import content_disposition
+from docshare.server.limits import address_key
+from docshare.server.services import downloads
+from docshare.server.shell import client_address, client_country, rt
+from docshare.server.web import csrf, troubles
+from docshare.server.web.public import open_link
+from docshare.server.web.sign_in import session_cookie
+
+DOWNLOADS = RatePolicy("downloads", 60, MINUTE, "address")
+
+blueprint = Blueprint("downloads", __name__)
+
+
+@blueprint.post("/<name>/download")
+def download(name: str) -> Response:
+    """The PDF behind the short id or UUID ``name``, trimmed and stamped as its owner set it, as an attachment.
+
+    A refusal is a page: the form is sent by a person. Spec gap: never built from a slug, as all that a page loads.
+    """
+    try:
+        return _copy(name)
+    except Problem as problem:
+        return troubles.page(problem)
+
+
+def _copy(name: str) -> Response:
+    csrf.require_no_other_site()
+    allowance = rt().limits.hit(DOWNLOADS, address_key(client_address()), DOWNLOADS.limit)
+    if not allowance.allowed:
+        retry = {"Retry-After": str(allowance.reset_s)}
+        raise Problem("rate_limited", "Too many downloads from one address.", headers=retry, extra={"reason": "busy"})
+    link = open_link(rt(), name)
+    if link.public_id not in (name, name.lower()):
+        raise Problem("not_found", "There is no such link.")
+    copy = downloads.take(rt(), link, session_cookie(), client_country())
+    response = answers.from_file(copy.file, copy.size, "application/pdf")
+    response.headers["Content-Disposition"] = content_disposition("attachment", copy.name)
+    return response

@@ -1,0 +1,129 @@
+"""``GET /oembed``: how other sites find out how to show a share link inside their own pages (oEmbed 1.0, ``rich``)."""
+
+import re
+from typing import Any
+from urllib.parse import SplitResult, quote, urlsplit
+
+from flask import Blueprint, Response, render_template, request
+
+from docshare.contract.limits import REQUESTS
+from docshare.contract.problems import Problem
+from docshare.contract.wire import present
+from docshare.server.api import answers
+from docshare.server.limits import address_key
+from docshare.server.pdf.pages import WIDTHS
+from docshare.server.runtime import Runtime
+from docshare.server.services import links, page_range, public
+from docshare.server.services.public import Notice
+from docshare.server.shell import client_address, rt
+from docshare.server.web.public import found_link
+
+PROVIDER = "docshare"
+NEUTRAL_TITLE = "Shared document"
+_WIDTH, _HEIGHT = 800, 600  # pixels of the frame, unless the asking site has less room
+_TALLEST = 3200  # pixels of a thumbnail; of a page that is narrower still there is none
+_PIXELS = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
+_PORTS = {"http": 80, "https": 443}
+
+blueprint = Blueprint("oembed", __name__)
+
+
+@blueprint.get("/oembed")
+def oembed() -> Response:
+    """``?url=`` a share link of this instance by UUID, short id or slug; ``maxwidth`` and ``maxheight`` in pixels (what
+    is no such number does not count); ``format`` only ``json``.
+
+    Raises ``bad_request`` without ``url``, ``not_implemented`` for another format, ``rate_limited``, and ``not_found``
+    for other addresses and for links that are unknown, revoked or dead, so that nothing tells these apart.
+    """
+    runtime = rt()
+    _count(runtime)
+    if request.args.get("format", "json") != "json":
+        raise Problem("not_implemented", "Only format=json is answered here.")
+    address = request.args.get("url")
+    if not address:
+        raise Problem("bad_request", "The parameter 'url' is missing: which share link?")
+    link = found_link(runtime, _name_in(runtime.config.base_url, address))
+    told = public.notice(link)
+    if not told.alive:
+        raise _unknown()
+    return answers.json(_document(runtime, told, _pixels("maxwidth"), _pixels("maxheight")))
+
+
+def discovery_address(base: str) -> str:
+    """Where the oEmbed document of the share page stands whose own addresses begin with ``base`` (never a slug)."""
+    base_url = rt().config.base_url
+    return f"{base_url}/oembed?format=json&url={quote(base_url + base, safe='')}"
+
+
+def _count(runtime: Runtime) -> None:
+    """At most as many requests of one address as under /api. Raises ``rate_limited``."""
+    key = f"oembed {address_key(client_address())}"
+    allowance = runtime.limits.hit(REQUESTS, key, runtime.config.rate_limit)
+    if not allowance.allowed:
+        raise Problem("rate_limited", "Too many requests.", headers={"Retry-After": str(allowance.reset_s)})
+
+
+def _document(runtime: Runtime, told: Notice, max_width: int | None, max_height: int | None) -> dict[str, Any]:
+    base_url, link = runtime.config.base_url, told.link
+    title = NEUTRAL_TITLE if told.nameless else link.file.original_name
+    width, height = min(_WIDTH, max_width or _WIDTH), min(_HEIGHT, max_height or _HEIGHT)
+    frame = f"{base_url}/embed/{link.public_id}"
+    thumbnail, wide, tall = _thumbnail(runtime, told, max_width, max_height) or (None, None, None)
+    return present(
+        {
+            "version": "1.0",
+            "type": "rich",
+            "title": title,
+            "provider_name": PROVIDER,
+            "provider_url": base_url,
+            "html": render_template("frame.html", address=frame, title=title, width=width, height=height).strip(),
+            "width": width,
+            "height": height,
+            "thumbnail_url": thumbnail,
+            "thumbnail_width": wide,
+            "thumbnail_height": tall,
+        }
+    )
+
+
+def _thumbnail(
+    runtime: Runtime, told: Notice, max_width: int | None, max_height: int | None
+) -> tuple[str, int, int] | None:
+    """Address and size of the first page that readers see; None where it is not for everybody's eyes, or too large."""
+    link, width = told.link, WIDTHS[0]
+    if told.asks or width > (max_width or width):
+        return None
+    sight = page_range.sight(runtime, link, None)
+    _, page_width, page_height = sight.window.runs(links.page_sizes(runtime, link))[0]
+    height = max(1, round(page_height * width / page_width)) if page_width else _TALLEST + 1
+    if height > min(_TALLEST, max_height or _TALLEST):
+        return None
+    return f"{runtime.config.base_url}/{link.public_id}/pages/1-{width}.jpg?v={sight.mark}", width, height
+
+
+def _name_in(base_url: str, address: str) -> str:
+    """The name in a share link of this instance. Raises ``not_found`` for any other address."""
+    ours = urlsplit(base_url)
+    try:
+        theirs = urlsplit(address)
+        same = _origin(theirs) == _origin(ours)
+    except ValueError:  # a host or a port that is none
+        raise _unknown() from None
+    folder, _, name = theirs.path.rpartition("/")
+    if not same or "@" in theirs.netloc or folder != ours.path:
+        raise _unknown()
+    return name
+
+
+def _origin(parts: SplitResult) -> tuple[str, str | None, int | None]:
+    return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
+
+
+def _pixels(name: str) -> int | None:
+    value = request.args.get(name, "")
+    return int(value) if _PIXELS.fullmatch(value) else None
+
+
+def _unknown() -> Problem:
+    return Problem("not_found", "There is no such link.")

@@ -1,0 +1,78 @@
+"""A document with a page range in a real browser: its window is the document, and the download is the window."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pypdfium2
+import pytest
+import requests
+from playwright.sync_api import Browser
+
+from tests.browser.conftest import Share
+from tests.support.browsing import Visitor, at_page, current_page, visitor
+from tests.support.pdfs import A4, Sheet, lines_content, sheets_pdf
+from tests.support.served import Served
+
+WORDS = ["Alpha", "Bravo", "Charlie", "Delta", "Echo"]
+
+
+@pytest.fixture(scope="module")
+def plan(server: Served, share: Share) -> str:
+    """Pages 2 to 4 of five; Bravo links to Alpha and to Delta."""
+    links = [
+        f"<< /Type /Annot /Subtype /Link /Border [0 0 0] /Rect [72 {top} 300 {top + 40}] /Dest [@{page} /Fit] >>"
+        for page, top in ((1, 500), (4, 400))
+    ]
+    sheets = [Sheet(lines_content(word), A4, annots=links if word == "Bravo" else ()) for word in WORDS]
+    url = share(sheets_pdf(sheets), "Plan.pdf")
+    name = urlsplit(url).path.strip("/")
+    answer = requests.put(
+        f"{server.url}/api/v1/files/{name}/settings",
+        headers=server.headers,
+        json={"pageRange": {"from": 2, "to": 4}},
+        timeout=30,
+    )
+    assert answer.status_code == 200, answer.text
+    return url
+
+
+def test_the_reader_is_shown_the_window_from_page_one(desk: Visitor, plan: str) -> None:
+    page = desk.open(plan)
+    assert page.locator(".page-field").inner_text().split()[-1] == "3"
+    assert page.locator(".page[data-page='4']").count() == 0
+    assert current_page(page) == 1
+    page.keyboard.press("End")
+    at_page(page, 3)
+    page.locator(".page[data-page='3'] .page-text").get_by_text("Delta").wait_for(state="attached")
+    assert page.locator(".page-text").get_by_text("Alpha").count() == 0
+
+
+def test_a_link_of_the_document_leads_to_the_readers_page(desk: Visitor, plan: str) -> None:
+    page = desk.open(plan)
+    links = page.locator(".page[data-page='1'] .page-links a")
+    links.first.wait_for(state="attached")
+    assert [link.get_attribute("href") for link in links.all()] == ["#page=3"]
+    links.first.click()
+    at_page(page, 3)
+
+
+@pytest.mark.parametrize(("word", "found"), [("Charlie", True), ("Echo", False), ("Alpha", False)])
+def test_find_finds_nothing_on_hidden_pages(desk: Visitor, plan: str, word: str, found: bool) -> None:
+    page = desk.open(plan)
+    page.keyboard.press("f")
+    page.locator("#find-words").fill(word)
+    wanted = "1 of 1" if found else "No results"
+    page.wait_for_function("words => document.querySelector('#find-count').textContent.includes(words)", arg=wanted)
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_download_button_gives_the_window(browser: Browser, plan: str, scripts: bool, tmp_path: Path) -> None:
+    with visitor(browser, java_script_enabled=scripts) as person:
+        person.page.goto(plan)
+        with person.page.expect_download() as coming:
+            person.page.get_by_role("button", name="Download").click()
+        coming.value.save_as(tmp_path / "Plan.pdf")
+        assert coming.value.suggested_filename == "Plan.pdf"
+        assert person.complaints == []
+    with pypdfium2.PdfDocument(tmp_path / "Plan.pdf") as pdf:
+        assert [page.get_textpage().get_text_bounded() for page in pdf] == WORDS[1:4]

@@ -1,0 +1,291 @@
+"""Some pages of a document as a document of their own: nothing of the others comes along, nothing of them is lost."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pikepdf
+import pypdfium2
+import pytest
+from PIL import Image, ImageChops
+
+from docshare.server.pdf import leaks
+from docshare.server.pdf.documents import Refused
+from docshare.server.pdf.engine import Derivation, Engine, Mark, Unrenderable
+from tests.support import pdfs
+from tests.support.leaky import WINDOW, leaky
+
+Put = Callable[..., Path]
+DOCUMENT, WORDS = leaky()
+PLAIN: dict[str, Any] = {  # as stored, so that the check has only the content to complain about
+    "compress_streams": False,
+    "stream_decode_level": pikepdf.StreamDecodeLevel.none,
+    "object_stream_mode": pikepdf.ObjectStreamMode.disable,
+}
+MARK = Mark("Copy (7F3A)", 0.3, "dense")
+
+
+@pytest.fixture(scope="module")
+def kept(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Pages 2 and 3 of the leaky document."""
+    path = tmp_path_factory.mktemp("leaky") / "leaky.pdf"
+    path.write_bytes(DOCUMENT)
+    return derived(engine, path, Derivation(5, *WINDOW))
+
+
+def derived(engine: Engine, path: Path, wanted: Derivation) -> bytes:
+    out = io.BytesIO()
+    engine.derive(path, wanted, out)
+    return out.getvalue()
+
+
+def unpacked(document: bytes) -> bytes:
+    """Everything in ``document``: its bytes as they are, its trailer and objects, and its streams taken apart."""
+    parts = [document]
+    with pikepdf.open(io.BytesIO(document)) as pdf:
+        parts.append(pdf.trailer.unparse())
+        for value in pdf.objects:
+            parts.append(value.unparse(resolved=True))
+            if isinstance(value, pikepdf.Stream):
+                parts += [value.read_raw_bytes(), value.read_bytes()]
+    return b"\n".join(parts)
+
+
+def spellings(word: str) -> list[bytes]:
+    """``word`` as a PDF may spell it."""
+    raw, wide = word.encode(), word.encode("utf-16-be")
+    return [raw, wide, raw.hex().encode(), wide.hex().encode()]
+
+
+def shown(document: bytes, page: int) -> Image.Image:
+    with pypdfium2.PdfDocument(document) as pdf:
+        pdf.init_forms()
+        picture: Image.Image = pdf[page - 1].render(scale=1, may_draw_forms=True).to_pil().convert("RGB")
+        return picture
+
+
+def words_of(document: bytes, page: int) -> str:
+    with pypdfium2.PdfDocument(document) as pdf:
+        return str(pdf[page - 1].get_textpage().get_text_bounded())
+
+
+def names_of(document: bytes) -> set[str]:
+    with pikepdf.open(io.BytesIO(document)) as pdf:
+        return set(pdf.Root.keys()) | set(pdf.trailer.keys())
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_no_word_of_hidden_pages_comes_along(kept: bytes, word: str) -> None:
+    """Hardening F13 and G18. The document itself holds each of these words, so that a miss would show."""
+    everything = unpacked(kept)
+    assert any(spelling in unpacked(DOCUMENT) for spelling in spellings(word))
+    assert [spelling for spelling in spellings(word) if spelling in everything] == []
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["Page2 words", "Page3 words", "Image", "Glyph", "Look", "Layer", "Off", "Ink", "Link", "Remark"],
+)
+def test_what_kept_pages_need_stays(kept: bytes, word: str) -> None:
+    assert f"KEPT{word}".encode() in unpacked(kept)
+
+
+def test_nothing_but_pages_and_layers_hangs_on_the_document(kept: bytes) -> None:
+    assert names_of(kept) == {"/Type", "/Pages", "/OCProperties", "/Root", "/Size", "/ID"}
+    with pikepdf.open(io.BytesIO(kept)) as pdf:
+        assert len(pdf.pages) == 2
+        kinds = [value.get("/Type") for value in pdf.objects if isinstance(value, pikepdf.Dictionary)]
+        assert kinds.count(pikepdf.Name.Page) == 2
+
+
+@pytest.mark.parametrize("page", [1, 2])
+def test_a_kept_page_looks_and_reads_as_before(kept: bytes, page: int) -> None:
+    before, after = shown(DOCUMENT, page + 1), shown(kept, page)
+    assert ImageChops.difference(before, after).getbbox() is None
+    assert len(after.getcolors(100_000) or []) > 10
+    assert words_of(kept, page) == words_of(DOCUMENT, page + 1)
+    assert f"KEPTPage{page + 1}" in words_of(kept, page)
+
+
+def test_links_lead_to_kept_pages_and_to_the_web(kept: bytes) -> None:
+    with pikepdf.open(io.BytesIO(kept)) as pdf:
+        links = [note for note in pdf.pages[0].obj.Annots if note.Subtype == pikepdf.Name.Link]
+        inside = [note.Dest[0].objgen for note in links if "/Dest" in note]
+        assert inside == [pdf.pages[1].obj.objgen] * 2
+        assert [str(note.A.URI) for note in links if "/A" in note] == ["https://example.com/KEPTLink"]
+
+
+@pytest.mark.parametrize("make", [pdfs.mixed_sizes, pdfs.linked, pdfs.turned_text, pdfs.ligatures, pdfs.filled_form])
+def test_each_page_alone_looks_and_reads_as_in_its_document(
+    engine: Engine, put: Put, make: Callable[[], bytes]
+) -> None:
+    document = make() if len(pypdfium2.PdfDocument(make())) > 1 else doubled(make())
+    path, total = put(document), len(pypdfium2.PdfDocument(document))
+    for page in range(1, total + 1):
+        alone = derived(engine, path, Derivation(total, page, page))
+        assert ImageChops.difference(shown(document, page), shown(alone, 1)).getbbox() is None
+        assert words_of(alone, 1) == words_of(document, page)
+
+
+def doubled(document: bytes) -> bytes:
+    """A document of one page with a second, empty one."""
+    out = io.BytesIO()
+    with pikepdf.open(io.BytesIO(document)) as pdf:
+        pdf.add_blank_page()
+        pdf.save(out)
+    return out.getvalue()
+
+
+def remove_others(pdf: pikepdf.Pdf) -> pikepdf.Pdf:
+    for number in (4, 3, 0):
+        del pdf.pages[number]
+    return pdf
+
+
+def append_to_new(pdf: pikepdf.Pdf) -> pikepdf.Pdf:
+    made = pikepdf.new()
+    for number in (1, 2):
+        made.pages.append(pdf.pages[number])
+    return made
+
+
+def append_and_tidy(pdf: pikepdf.Pdf) -> pikepdf.Pdf:
+    made = append_to_new(pdf)
+    made.remove_unreferenced_resources()
+    return made
+
+
+@pytest.mark.filterwarnings("ignore::pikepdf.exceptions.PageCopyWarning")
+@pytest.mark.parametrize("recipe", [remove_others, append_to_new, append_and_tidy])
+def test_the_check_refuses_what_other_recipes_leave(put: Put, recipe: Callable[[pikepdf.Pdf], pikepdf.Pdf]) -> None:
+    path = put(DOCUMENT)
+    out = io.BytesIO()
+    with pikepdf.open(path) as pdf:
+        recipe(pdf).save(out, **PLAIN)
+    with pytest.raises(Refused, match="leak"):
+        leaks.require_clean(str(path), *WINDOW, out.getvalue(), leaks.Material())
+
+
+def add_image(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
+    image = hidden.pages[0].resources.XObject.ImHidden
+    pdf.pages[0].obj.Resources.XObject.FmKept = pdf.copy_foreign(image)  # under a name that its page uses
+
+
+def add_page(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
+    pdf.add_blank_page()
+
+
+def add_lost_page(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
+    page = pikepdf.Dictionary(Type=pikepdf.Name.Page, Contents=pdf.pages[0].obj.Contents)
+    pdf.pages[0].obj.Group = pdf.make_indirect(page)
+
+
+def add_title(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
+    pdf.docinfo.Title = pikepdf.String("KEPTRemark")
+
+
+def add_string(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
+    pdf.pages[0].obj.Annots[0].Contents = pikepdf.String("HIDDENNote1")
+
+
+def add_name(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
+    pdf.pages[0].obj.Annots[0].H = pikepdf.Name.HIDDENInk
+
+
+def add_script(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
+    pdf.pages[0].obj.AA = pikepdf.Dictionary()
+
+
+def add_structure(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
+    pdf.pages[0].obj.StructParents = 2
+
+
+def add_outline(pdf: pikepdf.Pdf, hidden: pikepdf.Pdf) -> None:
+    pdf.Root.Outlines = pikepdf.Dictionary(Type=pikepdf.Name.Outlines)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [add_image, add_page, add_lost_page, add_title, add_string, add_name, add_script, add_structure, add_outline],
+)
+def test_the_check_refuses_a_cut_with_one_thing_too_many(put: Put, kept: bytes, spoil: Callable[..., Any]) -> None:
+    path = put(DOCUMENT)
+    whole, spoilt = io.BytesIO(), io.BytesIO()
+    with pikepdf.open(path) as hidden, pikepdf.open(io.BytesIO(kept)) as pdf:
+        pdf.save(whole, **PLAIN)
+        spoil(pdf, hidden)
+        pdf.save(spoilt, **PLAIN)
+    leaks.require_clean(str(path), *WINDOW, whole.getvalue(), leaks.Material())
+    with pytest.raises(Refused, match="leak"):
+        leaks.require_clean(str(path), *WINDOW, spoilt.getvalue(), leaks.Material())
+
+
+def test_a_marked_cut_is_checked_too_and_shows_its_mark(engine: Engine, put: Put, kept: bytes) -> None:
+    marked = derived(engine, put(DOCUMENT), Derivation(5, *WINDOW, MARK))
+    assert [word for word in WORDS if word.encode() in unpacked(marked)] == []
+    assert words_of(marked, 1).count(MARK.text) > 3
+    assert ImageChops.difference(shown(kept, 1), shown(marked, 1)).getbbox() is not None
+    assert {"/Outlines", "/AcroForm"} & names_of(marked) == set()
+
+
+@pytest.mark.parametrize("make", [pdfs.simple_pdf, pdfs.mixed_sizes, pdfs.linked])
+def test_a_mark_is_on_every_page_and_takes_nothing_away(engine: Engine, put: Put, make: Callable[[], bytes]) -> None:
+    document = make()
+    total = len(pypdfium2.PdfDocument(document))
+    marked = derived(engine, put(document), Derivation(total, 1, total, MARK))
+    for page in range(1, total + 1):
+        assert MARK.text in words_of(marked, page)
+        assert words_of(document, page).split()[0] in words_of(marked, page)
+        assert shown(marked, page).size == shown(document, page).size
+
+
+@pytest.mark.parametrize(("density", "least", "most"), [("sparse", 3, 9), ("normal", 12, 35), ("dense", 45, 90)])
+def test_a_dense_mark_is_drawn_more_often(engine: Engine, put: Put, density: str, least: int, most: int) -> None:
+    wanted = Derivation(3, 1, 1, Mark("Copy", 0.5, density))
+    assert least <= words_of(derived(engine, put(pdfs.simple_pdf(3)), wanted), 1).count("Copy") <= most
+
+
+def test_a_stronger_mark_is_darker(engine: Engine, put: Put) -> None:
+    path = put(pdfs.simple_pdf(3))
+    darkest = [
+        min(
+            shown(derived(engine, path, Derivation(3, 2, 2, Mark("Copy", opacity, "dense"))), 1)
+            .crop((0, 200, 600, 700))
+            .convert("L")
+            .tobytes()
+        )
+        for opacity in (0.05, 0.5)
+    ]
+    assert 230 < darkest[0] < 252
+    assert 150 < darkest[1] < 200
+
+
+def test_a_document_that_only_its_owner_may_change_is_cut_all_the_same(engine: Engine, put: Put) -> None:
+    alone = derived(engine, put(pdfs.encrypted(pages=3)), Derivation(3, 2, 2))
+    assert words_of(alone, 1).strip() == "Page 2 of 3"
+
+
+@pytest.mark.parametrize(
+    ("document", "wanted"),
+    [
+        (pdfs.simple_pdf(3), Derivation(4, 1, 2)),
+        (pdfs.simple_pdf(3), Derivation(3, 2, 4)),
+        (pdfs.simple_pdf(3), Derivation(3, 0, 1)),
+        (pdfs.encrypted(user="secret", pages=3), Derivation(3, 1, 1)),
+        (pdfs.not_a_pdf(), Derivation(3, 1, 1)),
+    ],
+    ids=["another count", "past the end", "before the start", "locked", "no PDF"],
+)
+def test_what_cannot_be_cut_is_refused_and_nothing_is_written(
+    engine: Engine, put: Put, document: bytes, wanted: Derivation
+) -> None:
+    out = io.BytesIO()
+    with pytest.raises(Unrenderable):
+        engine.derive(put(document), wanted, out)
+    assert out.getvalue() == b""
+
+
+def test_a_long_document_is_cut_within_seconds(engine: Engine, put: Put) -> None:
+    alone = derived(engine, put(pdfs.many_pages(2000)), Derivation(2000, 2, 2000))
+    assert len(pypdfium2.PdfDocument(alone)) == 1999

@@ -1,0 +1,74 @@
+"""Which pages readers see: clamped to the document, the variant's range first, never everything by accident."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docshare.server.rules.page_window import Window, window
+
+
+def span(first: int, last: int) -> dict[str, int]:
+    return {"from": first, "to": last}
+
+
+@pytest.mark.parametrize(
+    ("total", "file_range", "override", "first", "last"),
+    [
+        (10, None, None, 1, 10),
+        (10, span(2, 5), None, 2, 5),
+        (10, span(10, 10), None, 10, 10),
+        (10, span(2, 5), span(7, 8), 7, 8),
+        (10, None, span(7, 8), 7, 8),
+        (10, span(2, 5), span(0, 0), 1, 10),
+        (10, None, span(0, 0), 1, 10),
+        (10, span(8, 12), None, 8, 10),
+        (10, span(12, 20), None, 10, 10),
+        (10, span(2, 5), span(30, 40), 10, 10),
+        (1, span(2, 5), None, 1, 1),
+        (1, None, None, 1, 1),
+    ],
+)
+def test_the_window_is_the_range_within_the_document(
+    total: int, file_range: Any, override: Any, first: int, last: int
+) -> None:
+    assert window(total, file_range, override) == Window(first, last)
+
+
+@given(total=st.integers(1, 60), first=st.integers(1, 80), more=st.integers(0, 80))
+def test_a_range_never_shows_more_pages_than_it_has(total: int, first: int, more: int) -> None:
+    shown = window(total, span(first, first + more))
+    assert 1 <= shown.first <= shown.last <= total
+    assert shown.size <= more + 1
+
+
+def test_pages_are_counted_from_one() -> None:
+    shown = Window(4, 6)
+    assert [shown.of_document(page) for page in (1, 2, 3)] == [4, 5, 6]
+    assert [shown.of_reader(page) for page in range(1, 9)] == [None, None, None, 1, 2, 3, None, None]
+    assert (shown.size, shown.before) == (3, 3)
+
+
+@pytest.mark.parametrize("page", [-3, 0, 4, 5, 100])
+def test_a_page_outside_of_the_window_is_none(page: int) -> None:
+    with pytest.raises(ValueError, match="window"):
+        Window(4, 6).of_document(page)
+
+
+@pytest.mark.parametrize(
+    ("shown", "runs"),
+    [
+        (Window(1, 6), [[2, 600.0, 800.0], [1, 300.0, 300.0], [3, 600.0, 800.0]]),
+        (Window(2, 4), [[1, 600.0, 800.0], [1, 300.0, 300.0], [1, 600.0, 800.0]]),
+        (Window(3, 3), [[1, 300.0, 300.0]]),
+        (Window(5, 6), [[2, 600.0, 800.0]]),
+    ],
+)
+def test_sizes_are_those_of_the_window(shown: Window, runs: list[list[float]]) -> None:
+    assert shown.runs([[2, 600.0, 800.0], [1, 300.0, 300.0], [3, 600.0, 800.0]]) == runs
+
+
+@pytest.mark.parametrize(("shown", "whole"), [(Window(1, 6), True), (Window(1, 5), False), (Window(2, 6), False)])
+def test_a_window_knows_whether_it_hides_anything(shown: Window, whole: bool) -> None:
+    assert shown.covers(6) is whole

@@ -1,0 +1,343 @@
+"""The public download: who gets which bytes, and what is written down about it."""
+
+import io
+import json
+import re
+from typing import Any
+
+import pikepdf
+import pypdfium2
+import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from docshare.contract.plans import Plan
+from docshare.server.services import accounts
+from tests.support.cast import BASE_URL, World
+from tests.support.leaky import WINDOW, leaky
+from tests.support.owner import put, signed_in
+from tests.support.pdfs import simple_pdf
+from tests.support.reader import everything
+from tests.support.rows import change_file, count
+
+PDF = simple_pdf(pages=3)
+HERE = {"REMOTE_ADDR": "203.0.113.7"}
+STAMP = re.compile(r"127\.0\.0\.1 - copy ([0-9A-F]{4}-[0-9A-F]{4}) - 2026-09-21")
+
+
+@pytest.fixture
+def shared(world: World) -> dict[str, Any]:
+    """Three pages that Pia shares."""
+    return world.pia.upload(PDF, "Plan.pdf")
+
+
+def take(http: FlaskClient, name: str, **headers: str) -> TestResponse:
+    named = {key.replace("_", "-"): value for key, value in headers.items()}
+    return http.post(f"/{name}/download", headers=named, environ_overrides=HERE, buffered=True)
+
+
+def variant_of(world: World, made: dict[str, Any], **body: Any) -> dict[str, Any]:
+    found: dict[str, Any] = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json=body).get_json()
+    return found
+
+
+def downloads(world: World) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = world.pia.get("/api/v1/events?type=download").get_json()
+    return rows
+
+
+def events(world: World) -> list[tuple[str, dict[str, Any], int | None]]:
+    rows = world.rt.db.rows("SELECT event, data, variant_id FROM activity_rows ORDER BY id")
+    return [(event, json.loads(data), variant_id) for event, data, variant_id in rows]
+
+
+def words(document: bytes) -> list[str]:
+    with pypdfium2.PdfDocument(document) as pdf:
+        return [str(page.get_textpage().get_text_bounded()) for page in pdf]
+
+
+def button(world: World, name: str, http: FlaskClient | None = None) -> bool:
+    return f'action="/{name}/download"' in (http or world.http).get(f"/{name}").text
+
+
+@pytest.mark.parametrize("key", ["shortId", "uuid"])
+def test_a_form_post_downloads_the_stored_bytes(world: World, shared: dict[str, Any], key: str) -> None:
+    answer = take(world.http, shared[key])
+    assert (answer.status_code, answer.data) == (200, PDF)
+    assert answer.headers["Content-Type"] == "application/pdf"
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="Plan.pdf"'
+    assert answer.headers["Content-Length"] == str(len(PDF))
+    assert answer.headers["Cache-Control"] == "private, no-store"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "Accept-Ranges" not in answer.headers
+
+
+def test_a_range_of_bytes_is_not_honoured(world: World, shared: dict[str, Any]) -> None:
+    answer = take(world.http, shared["shortId"], Range="bytes=0-3")
+    assert (answer.status_code, answer.data) == (200, PDF)
+
+
+def test_a_converted_document_is_saved_as_a_pdf(world: World, shared: dict[str, Any]) -> None:
+    change_file(world, shared["uuid"], original_name="Übersicht.docx")
+    saved = take(world.http, shared["shortId"]).headers["Content-Disposition"]
+    assert saved.endswith("filename*=UTF-8''%C3%9Cbersicht.docx.pdf")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
+def test_following_the_address_downloads_nothing(world: World, shared: dict[str, Any], method: str) -> None:
+    answer = world.http.open(f"/{shared['shortId']}/download", method=method)
+    assert answer.status_code == 405
+    assert downloads(world) == []
+
+
+def test_a_download_is_in_the_stream_and_an_event(world: World, shared: dict[str, Any]) -> None:
+    assert take(world.http, shared["shortId"]).status_code == 200
+    (row,) = downloads(world)
+    assert row == {
+        "id": 2,
+        "fileUuid": shared["uuid"],
+        "fileName": "Plan.pdf",
+        "readAt": "2026-09-21T14:13:20.000Z",
+        "country": "DE",
+        "type": "download",
+    }
+    assert events(world) == [("file.downloaded", {"fileUuid": shared["uuid"], "fileName": "Plan.pdf"}, None)]
+    assert world.pia.get(f"/api/v1/files/{shared['uuid']}").get_json()["viewCount"] == 0
+
+
+@pytest.mark.parametrize(("body", "told"), [({"label": "Ada"}, {"variantLabel": "Ada"}), ({}, {})])
+def test_the_event_names_the_variant(
+    world: World, shared: dict[str, Any], body: dict[str, Any], told: dict[str, Any]
+) -> None:
+    variant = variant_of(world, shared, **body)
+    assert take(world.http, variant["shortId"]).status_code == 200
+    ((event, data, variant_id),) = events(world)
+    assert (event, variant_id) == ("file.downloaded", 1)
+    assert data == {"fileUuid": shared["uuid"], "fileName": "Plan.pdf", "variantUuid": variant["uuid"]} | told
+
+
+def test_the_owners_own_download_is_in_the_stream_but_no_event(world: World, shared: dict[str, Any]) -> None:
+    """Easy to get wrong 55."""
+    assert take(signed_in(world, world.pia), shared["shortId"]).status_code == 200
+    assert len(downloads(world)) == 1
+    assert events(world) == []
+    assert take(signed_in(world, world.mal), shared["shortId"]).status_code == 200
+    assert [event for event, _, _ in events(world)] == ["file.downloaded"]
+
+
+def test_programs_that_send_the_form_are_counted_too(world: World, shared: dict[str, Any]) -> None:
+    assert take(world.http, shared["shortId"], User_Agent="curl/8.5.0").status_code == 200
+    assert len(downloads(world)) == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "variant", "status"),
+    [(False, None, 403), (False, True, 200), (True, False, 403), (True, True, 200), (True, None, 200)],
+)
+def test_downloading_is_as_the_owner_allows_it_the_variant_first(
+    world: World, shared: dict[str, Any], file: bool, variant: bool | None, status: int
+) -> None:
+    put(world, shared, allowDownload=file)
+    overrides = {} if variant is None else {"allowDownload": variant}
+    name = variant_of(world, shared, overrides=overrides)["shortId"]
+    answer = take(world.http, name)
+    assert answer.status_code == status
+    assert b"%PDF-" not in answer.data or status == 200
+    assert button(world, name) is (status == 200)
+    assert len(downloads(world)) == (status == 200)
+    assert take(world.http, shared["shortId"]).status_code == (200 if file else 403)
+
+
+def test_the_owner_may_always_download(world: World, shared: dict[str, Any]) -> None:
+    put(world, shared, allowDownload=False, pageRange={"from": 1, "to": 1}, watermark=True)
+    owner = signed_in(world, world.pia)
+    assert take(owner, shared["shortId"]).data == PDF
+    assert button(world, shared["shortId"], owner)
+    assert not button(world, shared["shortId"])
+
+
+def test_readers_download_the_window_and_nothing_else(world: World) -> None:
+    document, hidden = leaky()
+    made = world.pia.upload(document, "Leaky.pdf")
+    put(world, made, pageRange={"from": WINDOW[0], "to": WINDOW[1]})
+    answer = take(world.http, made["shortId"])
+    assert answer.status_code == 200
+    with pikepdf.open(io.BytesIO(answer.data)) as pdf:
+        streams = [value.read_bytes() for value in pdf.objects if isinstance(value, pikepdf.Stream)]
+        everything_in_it = b"\n".join([answer.data, *streams])
+        assert len(pdf.pages) == 2
+    assert [word for word in hidden if word.encode() in everything_in_it] == []
+    assert ["KEPTPage2" in words(answer.data)[0], "KEPTPage3" in words(answer.data)[1]] == [True, True]
+
+
+def test_a_variant_downloads_its_own_window(world: World, shared: dict[str, Any]) -> None:
+    put(world, shared, pageRange={"from": 2, "to": 2})
+    whole = variant_of(world, shared, overrides={"pageRange": {"from": 0, "to": 0}})
+    other = variant_of(world, shared, overrides={"pageRange": {"from": 3, "to": 3}})
+    assert words(take(world.http, shared["shortId"]).data) == ["Page 2 of 3"]
+    assert words(take(world.http, other["shortId"]).data) == ["Page 3 of 3"]
+    assert take(world.http, whole["shortId"]).data == PDF
+
+
+def test_a_cut_is_made_once_and_anew_for_another_window(
+    world: World, shared: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    derive = world.rt.engine.derive
+    monkeypatch.setattr(world.rt.engine, "derive", lambda *args: (made.append(args[1]), derive(*args)))
+    for first in (1, 1, 2, 1):
+        put(world, shared, pageRange={"from": first, "to": 2})
+        assert len(words(take(world.http, shared["shortId"]).data)) == 3 - first
+    assert [(wanted.first, wanted.last) for wanted in made] == [(1, 2), (2, 2)]
+
+
+def test_a_cut_that_fails_is_refused_and_never_the_whole_document(world: World, shared: dict[str, Any]) -> None:
+    put(world, shared, pageRange={"from": 2, "to": 2})
+    change_file(world, shared["uuid"], total_pages=9)  # so the engines disagree on which page is which
+    answer = take(world.http, shared["shortId"])
+    assert (answer.status_code, answer.mimetype) == (422, "text/html")
+    assert b"%PDF-" not in answer.data
+    assert (downloads(world), events(world)) == ([], [])
+
+
+def test_too_large_a_document_is_not_cut_and_not_given_whole(world: World, shared: dict[str, Any]) -> None:
+    put(world, shared, pageRange={"from": 2, "to": 2})
+    change_file(world, shared["uuid"], size=100 * 1024**2)
+    assert take(world.http, shared["shortId"]).status_code == 200
+    change_file(world, shared["uuid"], size=100 * 1024**2 + 1)
+    assert take(world.http, shared["shortId"]).status_code == 403
+    assert not button(world, shared["shortId"])
+
+
+def test_a_watermark_stands_on_every_page_of_the_download(world: World, shared: dict[str, Any]) -> None:
+    put(world, shared, watermark=True)
+    for number, text in enumerate(words(take(world.http, shared["shortId"]).data), 1):
+        assert f"Page {number} of 3" in text
+        assert STAMP.search(text)
+
+
+def test_the_watermark_tells_links_apart_and_names_neither_label_nor_link(world: World, shared: dict[str, Any]) -> None:
+    put(world, shared, watermark=True, pageRange={"from": 1, "to": 1})
+    variant = variant_of(world, shared, label="Ada Lovelace")
+    codes = set()
+    for name in (shared["shortId"], shared["uuid"], variant["shortId"], variant["uuid"]):
+        (text,) = words(take(world.http, name).data)
+        found = STAMP.search(text)
+        assert found is not None
+        codes.add(found[1])
+        secrets = ("Ada", shared["shortId"], shared["uuid"], variant["shortId"], variant["uuid"])
+        assert [secret for secret in secrets if secret in text] == []
+    assert len(codes) == 2
+
+
+def test_the_watermark_ends_with_the_plan_and_the_range_does_not(world: World, shared: dict[str, Any]) -> None:
+    """Easy to get wrong 38."""
+    put(world, shared, watermark=True, pageRange={"from": 2, "to": 3})
+    assert STAMP.search(words(take(world.http, shared["shortId"]).data)[0])
+    accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
+    assert words(take(world.http, shared["shortId"]).data) == ["Page 2 of 3", "Page 3 of 3"]
+
+
+def test_the_looks_of_the_watermark_are_the_owners(world: World, shared: dict[str, Any]) -> None:
+    sheets = []
+    for density in ("sparse", "dense"):
+        put(world, shared, watermark=True, viewerSettings={"watermarkStyle": {"opacity": 0.5, "density": density}})
+        sheets.append(len(STAMP.findall(words(take(world.http, shared["shortId"]).data)[0])))
+    assert sheets[0] < sheets[1]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Sec_Fetch_Site": "same-origin"}, 200),
+        ({"Sec_Fetch_Site": "none"}, 200),
+        ({"Sec_Fetch_Site": "same-origin", "Origin": "null"}, 200),
+        ({"Sec_Fetch_Site": "cross-site"}, 403),
+        ({"Sec_Fetch_Site": "same-site"}, 403),
+        ({"Origin": BASE_URL}, 200),
+        ({"Origin": "null"}, 200),
+        ({"Origin": "https://elsewhere.example"}, 403),
+    ],
+)
+def test_another_site_cannot_make_its_visitors_download(
+    world: World, shared: dict[str, Any], headers: dict[str, str], status: int
+) -> None:
+    assert take(world.http, shared["shortId"], **headers).status_code == status
+    assert len(downloads(world)) == (status == 200)
+
+
+def test_a_slug_downloads_nothing_and_its_page_uses_the_short_id(world: World, shared: dict[str, Any]) -> None:
+    put(world, shared, slug="the-plan")
+    assert take(world.http, "the-plan").status_code == 404
+    assert f'action="/{shared["shortId"]}/download"' in world.http.get("/the-plan").text
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"trashed_at": 1, "purge_at": 9_000_000_000_000}, 404),
+        ({"delete_at": 1}, 410),
+        ({"burned_at": 1}, 410),
+        ({"password_hash": "x"}, 403),
+        ({"view_limit": 5}, 403),
+        ({"settings": '{"requireEmail":true}'}, 403),
+    ],
+)
+def test_a_link_that_does_not_open_downloads_nothing(
+    world: World, shared: dict[str, Any], change: dict[str, Any], status: int
+) -> None:
+    change_file(world, shared["uuid"], **change)
+    answer = take(world.http, shared["shortId"])
+    assert answer.status_code == status
+    assert b"%PDF-" not in answer.data
+    assert count(world, "download_rows") == 0
+
+
+def test_a_revoked_variant_and_an_unknown_link_look_the_same(world: World, shared: dict[str, Any]) -> None:
+    variant = variant_of(world, shared)
+    path = f"/api/v1/files/{shared['uuid']}/variants/{variant['uuid']}"
+    assert world.pia.put(path, json={"revoked": True}).status_code == 200
+    revoked, unknown = take(world.http, variant["shortId"]), take(world.http, "aaaaaaaaaaaa")
+    assert (revoked.status_code, revoked.data) == (404, unknown.data)
+
+
+def test_a_file_whose_bytes_are_gone_is_404_and_not_counted(world: World, shared: dict[str, Any]) -> None:
+    ((blob,),) = world.rt.db.rows("SELECT blob FROM files")
+    world.rt.blobs.delete(blob)
+    assert take(world.http, shared["shortId"]).status_code == 404
+    assert downloads(world) == []
+
+
+def test_sixty_downloads_a_minute_and_address(world: World, shared: dict[str, Any]) -> None:
+    for _ in range(60):
+        assert take(world.http, shared["shortId"]).status_code == 200
+    refused = take(world.http, shared["shortId"])
+    assert (refused.status_code, refused.mimetype) == (429, "text/html")
+    assert 1 <= int(refused.headers["Retry-After"]) <= 60
+    assert len(world.rt.db.rows("SELECT 1 FROM download_rows")) == 60
+    world.clock.advance(minutes=1)
+    assert take(world.http, shared["shortId"]).status_code == 200
+
+
+@pytest.mark.parametrize("setting", [{}, {"watermark": True}, {"allowDownload": False}])
+def test_offering_a_download_stores_nothing(world: World, shared: dict[str, Any], setting: dict[str, Any]) -> None:
+    put(world, shared, **setting)
+    before = everything(world)
+    assert button(world, shared["shortId"]) is ("allowDownload" not in setting)
+    assert everything(world) == before
+
+
+def test_the_form_works_without_scripts(world: World, shared: dict[str, Any]) -> None:
+    html = world.http.get(f"/{shared['shortId']}").text
+    plain = html.split("<noscript>\n<nav")[1].split("</noscript>")[0]
+    assert re.search(rf'<form method="post" action="/{shared["shortId"]}/download"><button[^>]* type="submit"', plain)
+
+
+def test_a_purged_file_leaves_no_copies_behind(world: World, shared: dict[str, Any]) -> None:
+    put(world, shared, pageRange={"from": 2, "to": 2})
+    take(world.http, shared["shortId"])
+    copies = list(world.rt.config.data_dir.glob("cache/**/*.pdf"))
+    assert len(copies) == 1
+    world.pia.delete(f"/api/v1/files/{shared['uuid']}?purge=1")
+    assert list(world.rt.config.data_dir.glob("cache/**/*.pdf")) == []
