@@ -4,8 +4,11 @@ _docshare_reply() {
     # Offer those of the words that begin with what was typed. Readline replaces only what follows the last : or =.
     local word
     for word; do
-        [[ $word == "$typed"* ]] && COMPREPLY+=("${word:$skip}")
+        [[ $word == "$typed"* ]] || continue
+        COMPREPLY+=("${word:$skip}")
+        [[ $word == *= ]] && compopt -o nospace 2>/dev/null
     done
+    return 0
 }
 
 _docshare_cached() {
@@ -34,12 +37,20 @@ _docshare() {
         before=$word
         case "$command|$word" in
             '|upload') command='upload' ;;
+            '|import') command='import' ;;
             '|files') command='files' ;;
+            '|settings') command='settings' ;;
             '|ls') command='ls' ;;
             '|show') command='show' ;;
             '|rm') command='rm' ;;
             '|download') command='download' ;;
+            '|replace') command='replace' ;;
+            '|claim') command='claim' ;;
+            '|variants') command='variants' ;;
+            '|assets') command='assets' ;;
             '|qr') command='qr' ;;
+            '|push') command='push' ;;
+            '|public') command='public' ;;
             '|open') command='open' ;;
             '|events') command='events' ;;
             '|whoami') command='whoami' ;;
@@ -49,9 +60,31 @@ _docshare() {
             '|completion') command='completion' ;;
             '|help') command='help' ;;
             'files|download') command='files download' ;;
+            'files|replace') command='files replace' ;;
             'files|list') command='files list' ;;
             'files|show') command='files show' ;;
             'files|delete') command='files delete' ;;
+            'files|restore') command='files restore' ;;
+            'settings|get') command='settings get' ;;
+            'settings|set') command='settings set' ;;
+            'settings|clear') command='settings clear' ;;
+            'settings|schema') command='settings schema' ;;
+            'settings|export') command='settings export' ;;
+            'settings|apply') command='settings apply' ;;
+            'settings|copy') command='settings copy' ;;
+            'variants|create') command='variants create' ;;
+            'variants|list') command='variants list' ;;
+            'variants|show') command='variants show' ;;
+            'variants|update') command='variants update' ;;
+            'variants|revoke') command='variants revoke' ;;
+            'variants|restore') command='variants restore' ;;
+            'variants|delete') command='variants delete' ;;
+            'variants|redact') command='variants redact' ;;
+            'variants|export') command='variants export' ;;
+            'assets|add') command='assets add' ;;
+            'public|metadata') command='public metadata' ;;
+            'public|oembed') command='public oembed' ;;
+            'public|qr') command='public qr' ;;
             'events|tail') command='events tail' ;;
             'events|list') command='events list' ;;
             'events|cursor') command='events cursor' ;;
@@ -64,6 +97,7 @@ _docshare() {
             'admin|check') command='admin check' ;;
             'admin|account') command='admin account' ;;
             'admin|key') command='admin key' ;;
+            'admin|trash') command='admin trash' ;;
             'admin account|create') command='admin account create' ;;
             'admin account|list') command='admin account list' ;;
             'admin account|set-tier') command='admin account set-tier' ;;
@@ -71,6 +105,9 @@ _docshare() {
             'admin key|create') command='admin key create' ;;
             'admin key|list') command='admin key list' ;;
             'admin key|revoke') command='admin key revoke' ;;
+            'admin trash|list') command='admin trash list' ;;
+            'admin trash|restore') command='admin trash restore' ;;
+            'admin trash|purge') command='admin trash purge' ;;
             'profile|list') command='profile list' ;;
             'profile|current') command='profile current' ;;
             'profile|use') command='profile use' ;;
@@ -91,19 +128,82 @@ _docshare() {
         'upload|--print') :; return ;;
         'upload|--manifest') :; return ;;
         'upload|--jobs') :; return ;;
+        'upload|--variants-csv') _docshare_local; return ;;
+        'upload|--mode') _docshare_reply standard flipbook swipe magazine; return ;;
+        'upload|--password-file') _docshare_local; return ;;
+        'upload|--expires') :; return ;;
+        'upload|--views') :; return ;;
+        'upload|--pages') :; return ;;
+        'upload|--email-domain') :; return ;;
+        'upload|--slug') :; return ;;
+        'upload|--set') _docshare_reply viewerMode=standard viewerMode=flipbook viewerMode=swipe viewerMode=magazine allowDownload=true allowDownload=false showExpiry=true showExpiry=false requireEmail=true requireEmail=false notifyOnView=true notifyOnView=false deleteAt= neverExpire=true neverExpire=false viewLimit= pageRange= gateFields= gateDomains= askReceipt=true askReceipt=false commentsEnabled=true commentsEnabled=false commentsAllowPublic=true commentsAllowPublic=false notifyOnComment=true notifyOnComment=false marksEnabled=true marksEnabled=false annotationsEnabled=true annotationsEnabled=false watermark=true watermark=false slug= detachDesignToolDesign=true detachDesignToolDesign=false designToolUpdatesEnabled=true designToolUpdatesEnabled=false background.type=solid background.type=gradient background.type=image background.color= background.preset=dusk background.preset=sand background.preset=slate background.preset=forest background.preset=blush background.preset=mono background.assetId= background.fit=cover background.fit=contain background.blur= background.dim= logo.assetId= logo.position=tl logo.position=tr logo.position=bl logo.position=br logo.size=s logo.size=m logo.size=l logo.size=xl logo.linkUrl= logo.hideBadge=true logo.hideBadge=false page.shadow= page.rounded= page.edges=true page.edges=false page.coverAlone=true page.coverAlone=false flip.speedMs= flip.sound=true flip.sound=false flip.rtl=true flip.rtl=false flip.layout=adaptive flip.layout=single flip.layout=double swipe.autoAdvance=true swipe.autoAdvance=false swipe.intervalMs= protect.contextMenu=true protect.contextMenu=false protect.print=true protect.print=false protect.select=true protect.select=false protect.blurOnLeave=true protect.blurOnLeave=false ga4Id= brand.accentColor= brand.toolbarTheme=light brand.toolbarTheme=dark brand.toolbarTheme=auto brand.badgePosition=tl brand.badgePosition=tr brand.badgePosition=bl brand.badgePosition=br cta.label= cta.url= cta.style=solid cta.style=outline cta.color= cta.position=tl cta.position=tr cta.position=bl cta.position=br cta.position=bar watermarkStyle.opacity= watermarkStyle.density=sparse watermarkStyle.density=normal watermarkStyle.density=dense; return ;;
+        'upload|--settings') _docshare_local; return ;;
+        'import|--name') :; return ;;
+        'import|--print') :; return ;;
         'files download|--output'|'files download|-o') _docshare_local; return ;;
+        'files replace|--name') :; return ;;
         'files list|--filter') :; return ;;
         'files list|--sort') :; return ;;
         'files list|--limit'|'files list|-L') :; return ;;
         'files delete|--confirm') _docshare_cached files; return ;;
         'files delete|--count') :; return ;;
+        'settings set|--manage-token-file') _docshare_local; return ;;
+        'settings set|--mode') _docshare_reply standard flipbook swipe magazine; return ;;
+        'settings set|--password-file') _docshare_local; return ;;
+        'settings set|--expires') :; return ;;
+        'settings set|--views') :; return ;;
+        'settings set|--pages') :; return ;;
+        'settings set|--email-domain') :; return ;;
+        'settings set|--slug') :; return ;;
+        'settings set|--set') _docshare_reply viewerMode=standard viewerMode=flipbook viewerMode=swipe viewerMode=magazine allowDownload=true allowDownload=false showExpiry=true showExpiry=false requireEmail=true requireEmail=false notifyOnView=true notifyOnView=false deleteAt= neverExpire=true neverExpire=false viewLimit= pageRange= gateFields= gateDomains= askReceipt=true askReceipt=false commentsEnabled=true commentsEnabled=false commentsAllowPublic=true commentsAllowPublic=false notifyOnComment=true notifyOnComment=false marksEnabled=true marksEnabled=false annotationsEnabled=true annotationsEnabled=false watermark=true watermark=false slug= detachDesignToolDesign=true detachDesignToolDesign=false designToolUpdatesEnabled=true designToolUpdatesEnabled=false background.type=solid background.type=gradient background.type=image background.color= background.preset=dusk background.preset=sand background.preset=slate background.preset=forest background.preset=blush background.preset=mono background.assetId= background.fit=cover background.fit=contain background.blur= background.dim= logo.assetId= logo.position=tl logo.position=tr logo.position=bl logo.position=br logo.size=s logo.size=m logo.size=l logo.size=xl logo.linkUrl= logo.hideBadge=true logo.hideBadge=false page.shadow= page.rounded= page.edges=true page.edges=false page.coverAlone=true page.coverAlone=false flip.speedMs= flip.sound=true flip.sound=false flip.rtl=true flip.rtl=false flip.layout=adaptive flip.layout=single flip.layout=double swipe.autoAdvance=true swipe.autoAdvance=false swipe.intervalMs= protect.contextMenu=true protect.contextMenu=false protect.print=true protect.print=false protect.select=true protect.select=false protect.blurOnLeave=true protect.blurOnLeave=false ga4Id= brand.accentColor= brand.toolbarTheme=light brand.toolbarTheme=dark brand.toolbarTheme=auto brand.badgePosition=tl brand.badgePosition=tr brand.badgePosition=bl brand.badgePosition=br cta.label= cta.url= cta.style=solid cta.style=outline cta.color= cta.position=tl cta.position=tr cta.position=bl cta.position=br cta.position=bar watermarkStyle.opacity= watermarkStyle.density=sparse watermarkStyle.density=normal watermarkStyle.density=dense; return ;;
+        'settings set|--gate') _docshare_local; return ;;
+        'settings set|--ga4') :; return ;;
+        'settings set|--brand') :; return ;;
+        'settings set|--cta-label') :; return ;;
+        'settings set|--cta-url') :; return ;;
+        'settings set|--watermark-opacity') :; return ;;
+        'settings set|--background') _docshare_reply dusk sand slate forest blush mono none; return ;;
+        'settings set|--logo') :; return ;;
+        'settings set|--from-file') _docshare_local; return ;;
+        'settings apply|--file'|'settings apply|-f') _docshare_local; return ;;
         'ls|--filter') :; return ;;
         'ls|--sort') :; return ;;
         'ls|--limit'|'ls|-L') :; return ;;
         'rm|--confirm') _docshare_cached files; return ;;
         'rm|--count') :; return ;;
         'download|--output'|'download|-o') _docshare_local; return ;;
+        'replace|--name') :; return ;;
+        'claim|--token-file') _docshare_local; return ;;
+        'variants create|--label') :; return ;;
+        'variants create|--pages') :; return ;;
+        'variants create|--count') :; return ;;
+        'variants create|--label-template') :; return ;;
+        'variants create|--from-csv') _docshare_local; return ;;
+        'variants create|--label-column') :; return ;;
+        'variants create|--delimiter') :; return ;;
+        'variants create|--out') _docshare_local; return ;;
+        'variants create|--qr') _docshare_local; return ;;
+        'variants show|--file') _docshare_cached files; return ;;
+        'variants update|--file') _docshare_cached files; return ;;
+        'variants update|--label') :; return ;;
+        'variants update|--pages') :; return ;;
+        'variants update|--overrides') :; return ;;
+        'variants revoke|--file') _docshare_cached files; return ;;
+        'variants restore|--file') _docshare_cached files; return ;;
+        'variants delete|--file') _docshare_cached files; return ;;
+        'variants redact|--file') _docshare_cached files; return ;;
+        'variants redact|--confirm') :; return ;;
+        'variants redact|--count') :; return ;;
+        'variants export|--out') _docshare_local; return ;;
+        'assets add|--kind') :; return ;;
         'qr|--output'|'qr|-o') _docshare_local; return ;;
+        'qr|--variant') _docshare_cached variants; return ;;
+        'push|--slug') :; return ;;
+        'push|--manifest') :; return ;;
+        'push|--name') :; return ;;
+        'public oembed|--max-width') :; return ;;
+        'public oembed|--max-height') :; return ;;
+        'public qr|--output'|'public qr|-o') _docshare_local; return ;;
         'events tail|--type') :; return ;;
         'events tail|--file') _docshare_cached files; return ;;
         'events tail|--backlog'|'events tail|-n') :; return ;;
@@ -151,6 +251,10 @@ _docshare() {
         'admin key create|--data') _docshare_local; return ;;
         'admin key list|--data') _docshare_local; return ;;
         'admin key revoke|--data') _docshare_local; return ;;
+        'admin trash list|--data') _docshare_local; return ;;
+        'admin trash restore|--data') _docshare_local; return ;;
+        'admin trash purge|--confirm') _docshare_cached files; return ;;
+        'admin trash purge|--data') _docshare_local; return ;;
         'profile add|--url') :; return ;;
         'profile add|--token-command') :; return ;;
     esac
@@ -171,18 +275,48 @@ _docshare() {
     esac
     commands= options=
     case $command in
-        '') commands='upload files ls show rm download qr open events whoami serve admin profile completion help' options='' ;;
-        'upload') commands='' options='--name --files-from --null -0 --recursive -r --include --print --manifest --skip-existing --jobs --fail-fast --check --no-check --qr --copy --open --dry-run -n --help -h' ;;
-        'files') commands='download list show delete' options='--help -h' ;;
+        '') commands='upload import files settings ls show rm download replace claim variants assets qr push public open events whoami serve admin profile completion help' options='' ;;
+        'upload') commands='' options='--name --files-from --null -0 --recursive -r --include --print --manifest --update --skip-existing --jobs --fail-fast --check --no-check --qr --copy --open --rollback --variants-csv --dry-run -n --mode --password-file --password-prompt --download --no-download --expires --hide-expiry --show-expiry --views --pages --require-email --no-require-email --email-domain --notify --no-notify --watermark --no-watermark --receipt --no-receipt --slug --set --settings --help -h' ;;
+        'import') commands='' options='--name --print --qr --copy --open --help -h' ;;
+        'files') commands='download replace list show delete restore' options='--help -h' ;;
         'files download') commands='' options='--output -o --force --help -h' ;;
+        'files replace') commands='' options='--name --keep-anchors --check --no-check --dry-run -n --help -h' ;;
         'files list') commands='' options='--filter --sort --limit -L --help -h' ;;
         'files show') commands='' options='--help -h' ;;
         'files delete') commands='' options='--purge --confirm --count --dry-run -n --help -h' ;;
+        'files restore') commands='' options='--help -h' ;;
+        'settings') commands='get set clear schema export apply copy' options='--help -h' ;;
+        'settings get') commands='' options='--help -h' ;;
+        'settings set') commands='' options='--replace --validate --no-validate --read-back --no-read-back --strict --diff --manage-token-file --dry-run -n --mode --password-file --password-prompt --download --no-download --expires --hide-expiry --show-expiry --views --pages --require-email --no-require-email --email-domain --notify --no-notify --watermark --no-watermark --receipt --no-receipt --slug --set --comments --no-comments --comments-public --no-comments-public --notify-comments --no-notify-comments --marks --no-marks --annotations --no-annotations --gate --ga4 --brand --cta-label --cta-url --watermark-opacity --background --logo --from-file --help -h' ;;
+        'settings clear') commands='' options='--strict --diff --dry-run -n --help -h' ;;
+        'settings schema') commands='' options='--help -h' ;;
+        'settings export') commands='' options='--help -h' ;;
+        'settings apply') commands='' options='--file -f --validate --no-validate --read-back --no-read-back --strict --diff --dry-run -n --help -h' ;;
+        'settings copy') commands='' options='--strict --diff --dry-run -n --help -h' ;;
         'ls') commands='' options='--filter --sort --limit -L --help -h' ;;
         'show') commands='' options='--help -h' ;;
         'rm') commands='' options='--purge --confirm --count --dry-run -n --help -h' ;;
         'download') commands='' options='--output -o --force --help -h' ;;
-        'qr') commands='' options='--output -o --invert --help -h' ;;
+        'replace') commands='' options='--name --keep-anchors --check --no-check --dry-run -n --help -h' ;;
+        'claim') commands='' options='--token-file --help -h' ;;
+        'variants') commands='create list show update revoke restore delete redact export' options='--help -h' ;;
+        'variants create') commands='' options='--label --download --no-download --pages --count --label-template --from-csv --label-column --delimiter --out --qr --skip-duplicates --partial --dry-run -n --help -h' ;;
+        'variants list') commands='' options='--active --revoked --redacted --help -h' ;;
+        'variants show') commands='' options='--file --help -h' ;;
+        'variants update') commands='' options='--file --label --clear-label --download --no-download --pages --overrides --replace-overrides --clear-overrides --dry-run -n --help -h' ;;
+        'variants revoke') commands='' options='--file --dry-run -n --help -h' ;;
+        'variants restore') commands='' options='--file --dry-run -n --help -h' ;;
+        'variants delete') commands='' options='--file --dry-run -n --help -h' ;;
+        'variants redact') commands='' options='--file --confirm --count --dry-run -n --help -h' ;;
+        'variants export') commands='' options='--out --force --help -h' ;;
+        'assets') commands='add' options='--help -h' ;;
+        'assets add') commands='' options='--kind --apply --dry-run -n --help -h' ;;
+        'qr') commands='' options='--output -o --variant --invert --help -h' ;;
+        'push') commands='' options='--slug --manifest --name --keep-anchors --dry-run -n --help -h' ;;
+        'public') commands='metadata oembed qr' options='--help -h' ;;
+        'public metadata') commands='' options='--help -h' ;;
+        'public oembed') commands='' options='--max-width --max-height --help -h' ;;
+        'public qr') commands='' options='--output -o --invert --help -h' ;;
         'open') commands='' options='--help -h' ;;
         'events') commands='tail list cursor' options='--help -h' ;;
         'events tail') commands='' options='--type --file --require-all --backlog -n --from --cursor --cursor-file --no-cursor --reset --once --count --until-match --until --timeout --idle --interval --overlap --exec --exec-retries --heartbeat --give-up-after --help -h' ;;
@@ -194,7 +328,7 @@ _docshare() {
         'events cursor reset') commands='' options='--help -h' ;;
         'whoami') commands='' options='--help -h' ;;
         'serve') commands='' options='--demo --host --port --data --base-url --tier --open --ephemeral --no-ephemeral --exec --dev --no-dev --log --threads --ready-file --print-env --no-print-env --help -h' ;;
-        'admin') commands='login-link sweep check account key' options='--data --help -h' ;;
+        'admin') commands='login-link sweep check account key trash' options='--data --help -h' ;;
         'admin login-link') commands='' options='--data --help -h' ;;
         'admin sweep') commands='' options='--data --help -h' ;;
         'admin check') commands='' options='--data --help -h' ;;
@@ -207,6 +341,10 @@ _docshare() {
         'admin key create') commands='' options='--name --data --help -h' ;;
         'admin key list') commands='' options='--data --help -h' ;;
         'admin key revoke') commands='' options='--data --help -h' ;;
+        'admin trash') commands='list restore purge' options='--help -h' ;;
+        'admin trash list') commands='' options='--data --help -h' ;;
+        'admin trash restore') commands='' options='--data --help -h' ;;
+        'admin trash purge') commands='' options='--confirm --data --help -h' ;;
         'profile') commands='list current use add remove' options='--help -h' ;;
         'profile list') commands='' options='--help -h' ;;
         'profile current') commands='' options='--help -h' ;;
@@ -224,14 +362,37 @@ _docshare() {
         case $command in
             'upload') _docshare_local ;;
             'files download') _docshare_cached files ;;
+            'files replace') _docshare_cached files ;;
             'files show') _docshare_cached files ;;
             'files delete') _docshare_cached files ;;
+            'files restore') _docshare_cached files ;;
+            'settings get') _docshare_cached files; _docshare_reply viewerMode password allowDownload showExpiry requireEmail notifyOnView deleteAt neverExpire viewLimit pageRange gateFields gateDomains askReceipt commentsEnabled commentsAllowPublic notifyOnComment marksEnabled annotationsEnabled watermark slug detachDesignToolDesign designToolUpdatesEnabled background.type background.color background.preset background.assetId background.fit background.blur background.dim logo.assetId logo.position logo.size logo.linkUrl logo.hideBadge page.shadow page.rounded page.edges page.coverAlone flip.speedMs flip.sound flip.rtl flip.layout swipe.autoAdvance swipe.intervalMs protect.contextMenu protect.print protect.select protect.blurOnLeave ga4Id brand.accentColor brand.toolbarTheme brand.badgePosition cta.label cta.url cta.style cta.color cta.position watermarkStyle.opacity watermarkStyle.density ;;
+            'settings set') _docshare_cached files; _docshare_reply viewerMode=standard viewerMode=flipbook viewerMode=swipe viewerMode=magazine allowDownload=true allowDownload=false showExpiry=true showExpiry=false requireEmail=true requireEmail=false notifyOnView=true notifyOnView=false deleteAt= neverExpire=true neverExpire=false viewLimit= pageRange= gateFields= gateDomains= askReceipt=true askReceipt=false commentsEnabled=true commentsEnabled=false commentsAllowPublic=true commentsAllowPublic=false notifyOnComment=true notifyOnComment=false marksEnabled=true marksEnabled=false annotationsEnabled=true annotationsEnabled=false watermark=true watermark=false slug= detachDesignToolDesign=true detachDesignToolDesign=false designToolUpdatesEnabled=true designToolUpdatesEnabled=false background.type=solid background.type=gradient background.type=image background.color= background.preset=dusk background.preset=sand background.preset=slate background.preset=forest background.preset=blush background.preset=mono background.assetId= background.fit=cover background.fit=contain background.blur= background.dim= logo.assetId= logo.position=tl logo.position=tr logo.position=bl logo.position=br logo.size=s logo.size=m logo.size=l logo.size=xl logo.linkUrl= logo.hideBadge=true logo.hideBadge=false page.shadow= page.rounded= page.edges=true page.edges=false page.coverAlone=true page.coverAlone=false flip.speedMs= flip.sound=true flip.sound=false flip.rtl=true flip.rtl=false flip.layout=adaptive flip.layout=single flip.layout=double swipe.autoAdvance=true swipe.autoAdvance=false swipe.intervalMs= protect.contextMenu=true protect.contextMenu=false protect.print=true protect.print=false protect.select=true protect.select=false protect.blurOnLeave=true protect.blurOnLeave=false ga4Id= brand.accentColor= brand.toolbarTheme=light brand.toolbarTheme=dark brand.toolbarTheme=auto brand.badgePosition=tl brand.badgePosition=tr brand.badgePosition=bl brand.badgePosition=br cta.label= cta.url= cta.style=solid cta.style=outline cta.color= cta.position=tl cta.position=tr cta.position=bl cta.position=br cta.position=bar watermarkStyle.opacity= watermarkStyle.density=sparse watermarkStyle.density=normal watermarkStyle.density=dense ;;
+            'settings clear') _docshare_cached files; _docshare_reply password slug gate domains page-range view-limit expiry viewer viewerMode allowDownload showExpiry requireEmail notifyOnView deleteAt neverExpire viewLimit pageRange gateFields gateDomains askReceipt commentsEnabled commentsAllowPublic notifyOnComment marksEnabled annotationsEnabled watermark detachDesignToolDesign designToolUpdatesEnabled background.type background.color background.preset background.assetId background.fit background.blur background.dim logo.assetId logo.position logo.size logo.linkUrl logo.hideBadge page.shadow page.rounded page.edges page.coverAlone flip.speedMs flip.sound flip.rtl flip.layout swipe.autoAdvance swipe.intervalMs protect.contextMenu protect.print protect.select protect.blurOnLeave ga4Id brand.accentColor brand.toolbarTheme brand.badgePosition cta.label cta.url cta.style cta.color cta.position watermarkStyle.opacity watermarkStyle.density ;;
+            'settings schema') _docshare_reply viewerMode password allowDownload showExpiry requireEmail notifyOnView deleteAt neverExpire viewLimit pageRange gateFields gateDomains askReceipt commentsEnabled commentsAllowPublic notifyOnComment marksEnabled annotationsEnabled watermark slug detachDesignToolDesign designToolUpdatesEnabled background.type background.color background.preset background.assetId background.fit background.blur background.dim logo.assetId logo.position logo.size logo.linkUrl logo.hideBadge page.shadow page.rounded page.edges page.coverAlone flip.speedMs flip.sound flip.rtl flip.layout swipe.autoAdvance swipe.intervalMs protect.contextMenu protect.print protect.select protect.blurOnLeave ga4Id brand.accentColor brand.toolbarTheme brand.badgePosition cta.label cta.url cta.style cta.color cta.position watermarkStyle.opacity watermarkStyle.density ;;
+            'settings export') _docshare_cached files ;;
+            'settings apply') _docshare_cached files ;;
+            'settings copy') _docshare_cached files ;;
             'show') _docshare_cached files ;;
             'rm') _docshare_cached files ;;
             'download') _docshare_cached files ;;
+            'replace') _docshare_cached files ;;
+            'variants create') _docshare_cached files ;;
+            'variants list') _docshare_cached files ;;
+            'variants show') _docshare_cached variants ;;
+            'variants update') _docshare_cached variants ;;
+            'variants revoke') _docshare_cached variants ;;
+            'variants restore') _docshare_cached variants ;;
+            'variants delete') _docshare_cached variants ;;
+            'variants redact') _docshare_cached variants ;;
+            'variants export') _docshare_cached files ;;
+            'assets add') _docshare_cached files ;;
             'qr') _docshare_cached files ;;
+            'push') _docshare_cached files ;;
             'open') _docshare_cached files ;;
             'serve') _docshare_local ;;
+            'admin trash restore') _docshare_cached files ;;
+            'admin trash purge') _docshare_cached files ;;
             'profile use') _docshare_cached profiles ;;
             'profile remove') _docshare_cached profiles ;;
             'completion') _docshare_reply bash zsh fish powershell ;;

@@ -21,8 +21,10 @@ _DEFAULT_URL = "http://127.0.0.1:8787"
 app = App("Look after the bundled server: accounts, keys, storage.")
 account = App("Accounts and their plans.")
 key = App("API keys.")
+trash = App("Deleted files that can still be restored.")
 app.add_typer(account, name="account")
 app.add_typer(key, name="key")
+app.add_typer(trash, name="trash")
 
 _ACCOUNT = Spec(
     table=(Column("email", "EMAIL"), Column("name", "NAME"), Column("tier", "PLAN"), Column("uuid", "UUID", role="id")),
@@ -49,15 +51,27 @@ _NEW_KEY = Spec(
     table=(Column("uuid", "UUID", role="id"), Column("key", "API KEY")), plain=("key",), fields=("uuid",), id="uuid"
 )
 _LINK = Spec(table=(Column("url", "SIGN-IN LINK"),), plain=("url",), id="url")
-_SWEEP = Spec(
-    table=tuple(Column(name, name.upper()) for name in ("purged", "removed")),
-    plain=("purged", "removed"),
+_TRASH = Spec(
+    table=(
+        Column("originalName", "NAME", role="bold", flexible=True),
+        Column("shortId", "ID", role="id"),
+        Column("size", "SIZE", kind="size"),
+        Column("trashedAt", "DELETED", kind="when"),
+        Column("purgeAt", "GONE", kind="when"),
+        Column("slug", "SLUG"),
+    ),
+    plain=("uuid", "shortId", "originalName", "size", "trashedAt", "purgeAt", "slug"),
+    id="uuid",
+    empty="the trash is empty",
 )
+_COUNTS = ("burned", "purged", "expired", "removed")
+_SWEEP = Spec(table=tuple(Column(name, name.upper()) for name in _COUNTS), plain=_COUNTS)
 _CHECK = Spec(table=(Column("ok", "OK", kind="flag"), Column("files", "FILES"), Column("bytes", "STORED", kind="size")),
               plain=("ok", "files", "bytes"), fields=("problems",))  # fmt: skip
 
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Address of the account.")]
+Trashed = Annotated[str, typer.Argument(metavar="FILE", help="UUID or short id of the deleted file.")]
 # Understood before and behind the command: scripts write it in either place.
 Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")]
 
@@ -239,6 +253,45 @@ def key_revoke(
     current().emit(_ask(context, data, "key revoke", uuid=uuid), _KEY)
 
 
+@trash.command("list", spec=_TRASH)
+def trash_list(context: typer.Context, email: Email, data: Data = None) -> None:
+    """List what an account has in the trash, newest first.
+
+    Examples:
+
+      docshare admin trash list ada@example.com
+    """
+    current().emit(_ask(context, data, "trash list", email=email), _TRASH)
+
+
+@trash.command("restore", spec=_TRASH)
+def trash_restore(context: typer.Context, file: Trashed, data: Data = None) -> None:
+    """Give a deleted file back to its account, which needs a free file slot. Link, readership and events return.
+
+    Examples:
+
+      docshare admin trash restore aB3dE5fG7hJ9
+    """
+    current().emit(_ask(context, data, "trash restore", file=file), _TRASH)
+
+
+@trash.command("purge", spec=_TRASH)
+def trash_purge(
+    context: typer.Context,
+    file: Trashed,
+    typed: Annotated[str | None, typer.Option("--confirm", metavar="FILE", help="Say the file again.")] = None,
+    data: Data = None,
+) -> None:
+    """Destroy a deleted file now, with its readership. There is no way back.
+
+    Examples:
+
+      docshare admin trash purge aB3dE5fG7hJ9 --yes
+    """
+    confirm_severe(current(), f"Destroying {file} with its readership", [file], typed=typed)
+    current().emit(_ask(context, data, "trash purge", file=file), _TRASH)
+
+
 @app.command("login-link", spec=_LINK)
 def login_link(context: typer.Context, email: Email, data: Data = None) -> None:
     """Make a one-time sign-in link for the owner's pages, valid for 10 minutes.
@@ -252,7 +305,7 @@ def login_link(context: typer.Context, email: Email, data: Data = None) -> None:
 
 @app.command("sweep", spec=_SWEEP)
 def sweep(context: typer.Context, data: Data = None) -> None:
-    """Do now what a running server does every few seconds: purge the trash, forget old sign-ins.
+    """Do now what a running server does every few seconds: destroy what burned, expired or lay in the trash for long.
 
     Examples:
 

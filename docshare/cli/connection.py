@@ -89,18 +89,27 @@ def _from_command(context: "Context", command: str) -> str:
 
 def make_client(context: "Context") -> "Client":
     """A client for the connection in effect. Stop (4) if there is no credential for it."""
-    from docshare import __version__
-    from docshare.client.client import Client
-    from docshare.client.clock import Clock
-
     connection = context.connection
     if connection.token is None:
         raise Stop(
             ExitCode.CREDENTIAL, f"no credential for {connection.origin}: {connection.source}", hint=_HOW_TO_SIGN_IN
         )
+    return _client(context, str(connection.url.value), connection.token)
+
+
+def make_stranger(context: "Context", base: str | None = None) -> "Client":
+    """A client without a credential for the server at ``base`` (None: the one in effect). Raises ``BadAddress``."""
+    return _client(context, base or str(find(context, "url").value), None)
+
+
+def _client(context: "Context", base: str, token: str | Callable[[], str] | None) -> "Client":
+    from docshare import __version__
+    from docshare.client.client import Client
+    from docshare.client.clock import Clock
+
     return Client(
-        str(connection.url.value),
-        connection.token,
+        base,
+        token,
         user_agent=f"docshare/{__version__} (python {sys.version.split()[0]}; {sys.platform})",
         timeout=find_seconds(context, "timeout"),
         retries=int(find(context, "retries").value),

@@ -1,4 +1,4 @@
-"""``docshare files``: list, show, delete and download."""
+"""``docshare files``: list, show, download, replace, delete and restore."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -11,6 +11,7 @@ from docshare.cli.context import Context, current
 from docshare.cli.download import SAVED, download
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec, compiled_query, dig, run_query
+from docshare.cli.replace import REPLACED, replace
 from docshare.cli.text import clean, local_time
 from docshare.cli.typer_compat import App
 from docshare.contract.wire import parse_instant
@@ -18,8 +19,9 @@ from docshare.contract.wire import parse_instant
 if TYPE_CHECKING:
     from docshare.client import Client
 
-app = App("List, show, download and delete files.")
+app = App("List, show, download, replace, delete and restore files.")
 app.command("download", spec=SAVED)(download)
+app.command("replace", spec=REPLACED)(replace)
 
 # Spec gap: File object; every key a server may send, in its order.
 _FIELDS = (
@@ -234,6 +236,30 @@ def _consent(ctx: Context, client: "Client", ids: list[str], given: Consent) -> 
         return
     keeps = _has_trash(str(client.account.show().get("tier", "")))
     prompts.confirm(ctx, f"Move {what} to the trash?" if keeps else f"Delete {what} for good (Free has no trash)?")
+
+
+def _restored(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+    yield context.out_screen.paint("bold", clean(str(row.get("shareUrl") or _id(row))))
+
+
+_RESTORE = Spec(plain=("shareUrl",), fields=_FIELDS, id="shortId", human=_restored)
+
+
+@app.command("restore", spec=_RESTORE)
+def restore(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="UUID, short id or share link of the deleted file.")],
+) -> None:
+    """Take a file out of the trash.
+
+    Its link, its settings, its readership and its events are back as they were. The account needs a free file slot.
+
+    Examples:
+
+      docshare files restore aB3dE5fG7hJ9
+    """
+    ctx = current()
+    client = ctx.client()
+    ctx.emit(client.files.restore(FileNames(ctx, client).one(file)), _RESTORE)
 
 
 def _has_trash(tier: str) -> bool:

@@ -141,8 +141,10 @@ def _output(spec: Spec | None) -> list[str]:
     if spec.plain:
         lines += _lines(f"In a pipe: tab-separated {', '.join(spec.plain)}.")
     if spec.known_fields():
-        lines += [".PP", f"Fields for {_bold('--fields')}:", *_lines(f"{', '.join(spec.known_fields())}.")]
-    return [*lines, ".PP", "Shapes and their options are explained in docshare\\-formatting(7)."]
+        lines += [".PP"] if lines else []
+        lines += [f"Fields for {_bold('--fields')}:", *_lines(f"{', '.join(spec.known_fields())}.")]
+    lines += [".PP"] if lines else []
+    return [*lines, "Shapes and their options are explained in docshare\\-formatting(7)."]
 
 
 def _see_also(command: Command) -> Iterator[str]:

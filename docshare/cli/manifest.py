@@ -15,7 +15,7 @@ from docshare.contract.wire import instant
 Entry = dict[str, Any]
 
 _NEEDED = ("path", "sha256", "uuid", "shareUrl")
-_KEPT = ("path", "sha256", "size", "uuid", "shortId", "shareUrl")
+_KEPT = ("path", "sha256", "size", "uuid", "shortId", "shareUrl", "contentVersion")
 
 
 class Manifest:
@@ -42,9 +42,13 @@ class Manifest:
                 self._note(self._parsed(line, number))
         return self
 
+    def latest(self, path: str) -> Entry | None:
+        """The last entry under ``path``, whatever the bytes were, or None."""
+        return self._entries.get(_key(path))
+
     def entry_for(self, item: Item) -> Entry | None:
         """The entry of an earlier upload of the same bytes under the same path, or None. Raises OSError."""
-        entry = self._entries.get(_key(item.path))
+        entry = self.latest(item.path)
         if entry is None or entry.get("size") != item.size:
             return None
         with item.open() as file:

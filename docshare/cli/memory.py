@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.exits import Stop
 from docshare.cli.storage import locked, replace_file
-from docshare.cli.words import file_lines, safe_line
+from docshare.cli.words import file_lines, safe_line, variant_lines
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
@@ -50,8 +50,17 @@ def _owner(context: "Context") -> str:
 
 def remember_files(context: "Context", files: Iterable[Mapping[str, Any]]) -> None:
     """Keep the ids of a file list for completion."""
+    _remember(context, "files", file_lines(files))
+
+
+def remember_variants(context: "Context", variants: Iterable[Mapping[str, Any]]) -> None:
+    """Keep the ids and labels of a list of variants for completion."""
+    _remember(context, "variants", variant_lines(variants))
+
+
+def _remember(context: "Context", kind: str, lines: Iterable[str]) -> None:
     name = str(context.connection.profile.value or "")
-    _write_words(context, f"files-{name}", file_lines(files))
+    _write_words(context, f"{kind}-{name}", lines)
     if not context.options.profile and not context.env.get("DOCSHARE_PROFILE"):
         remember_default(context, name)
 

@@ -277,11 +277,12 @@ def csv_line(values: Sequence[Any], *, raw: bool) -> str:
     import io
 
     out = io.StringIO()
-    csv.writer(out, lineterminator="").writerow(cell(value) if raw else _neutral(value) for value in values)
+    csv.writer(out, lineterminator="").writerow(cell(value) if raw else neutral(value) for value in values)
     return out.getvalue()
 
 
-def _neutral(value: Any) -> str:
+def neutral(value: Any) -> str:
+    """A cell whose text a spreadsheet takes for a text, even if it starts like a formula."""
     text = cell(value)
     return f"'{text}" if isinstance(value, str) and value.startswith(_FORMULA_STARTS) else text
 

@@ -1,6 +1,6 @@
 """Progress on standard error: a bar for a person who watches, a sparse line for a log, nothing for a short job."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -28,10 +28,13 @@ def mode(context: "Context") -> str:
 
 
 class Progress:
-    """The progress of one transfer. ``total`` in bytes, None where it is not known."""
+    """The progress of one transfer. ``total`` in bytes, None where it is not known; with ``counted`` it is a number of
+    things instead."""
 
-    def __init__(self, context: "Context", label: str, total: int | None) -> None:
+    def __init__(self, context: "Context", label: str, total: int | None, *, counted: bool = False) -> None:
         self._ctx = context
+        self._amount: Callable[[int], str] = str if counted else human_size
+        self._counted = counted
         self._label = clean(label)
         self._total = total
         self._done = 0
@@ -43,11 +46,11 @@ class Progress:
         self._visible = False
 
     def add(self, count: int) -> None:
-        """``count`` more bytes are through."""
+        """``count`` more are through."""
         self.at(self._done + count)
 
     def at(self, done: int) -> None:
-        """So many bytes are through in all (fewer than before when a transfer starts again)."""
+        """So many are through in all (fewer than before when a transfer starts again)."""
         self._done = done
         self._tick()
 
@@ -86,16 +89,16 @@ class Progress:
 
     def _words(self) -> str:
         if self._total is None:
-            return f"{self._label}: {human_size(self._done)}"
-        amount = f"{human_size(self._done)} of {human_size(self._total)}"
+            return f"{self._label}: {self._amount(self._done)}"
+        amount = f"{self._amount(self._done)} of {self._amount(self._total)}"
         return f"{self._label}: {self._share:.0%}, {amount}, {self._rate()}"
 
     def _rate(self) -> str:
         elapsed = max(self._ctx.monotonic() - self._began, 0.001)
         rate = self._done / elapsed
-        if not self._total or rate <= 0:
-            return f"{human_size(int(rate))}/s"
-        return f"{human_size(int(rate))}/s, {human_duration(int((self._total - self._done) / rate * 1000))} left"
+        left = human_duration(int((self._total - self._done) / rate * 1000)) if self._total and rate > 0 else ""
+        speed = "" if self._counted else f"{human_size(int(rate))}/s"
+        return ", ".join(filter(None, (speed, left and f"{left} left")))
 
     def _draw(self) -> None:
         screen = self._ctx.err_screen
@@ -105,9 +108,10 @@ class Progress:
             bar = screen.glyph("█") * filled + screen.glyph("░") * (_BAR - filled)
             tail = f"{bar} {self._share:4.0%}  {tail}"
         elif not self._stage:
-            tail = f"{human_size(self._done)}  {tail}"
+            tail = f"{self._amount(self._done)}  {tail}"
         room = screen.width - 1
-        label = clip(self._label, max(room - cell_width(tail) - 2, 8), screen.glyph("…"))
+        name = f"{self._done} of {self._total} {self._label}" if self._counted else self._label
+        label = clip(name, max(room - cell_width(tail) - 2, 8), screen.glyph("…"))
         self._ctx.err_raw(_CLEAR + clip(f"{label}  {tail}", room, ""))
         self._visible = True
 
@@ -119,9 +123,9 @@ class Progress:
 
 
 @contextmanager
-def shown(context: "Context", label: str, total: int | None) -> Iterator[Progress]:
+def shown(context: "Context", label: str, total: int | None, *, counted: bool = False) -> Iterator[Progress]:
     """Progress for the time of a block; the bar is gone afterwards, whatever happens."""
-    progress = Progress(context, label, total)
+    progress = Progress(context, label, total, counted=counted)
     try:
         yield progress
     finally:

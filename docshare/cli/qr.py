@@ -31,7 +31,7 @@ def _saved(row: Mapping[str, Any], _: Context) -> Iterator[str]:
 
 
 _LINK = Spec(plain=("url",), fields=("path",), id="url")
-_SAVED = Spec(plain=("path",), fields=("url",), id="path", human=_saved)
+SAVED = Spec(plain=("path",), fields=("url",), id="path", human=_saved)
 
 
 @app.command("qr", spec=_LINK)
@@ -39,6 +39,9 @@ def qr(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="F.png", help="Save a PNG; '-' is stdout.")
+    ] = None,
+    variant: Annotated[
+        str | None, typer.Option(metavar="VARIANT", help="Take the link of this recipient instead.")
     ] = None,
     invert: Annotated[bool, typer.Option("--invert", help="Draw for a terminal with a light background.")] = False,
 ) -> None:
@@ -52,39 +55,73 @@ def qr(
       docshare qr @last
       docshare qr aB3dE5fG7hJ9 -o code.png
       docshare qr slug:offer -o - > code.png
+      docshare qr slug:offer --variant label:Ann -o ann.png
     """
     ctx = current()
     if output == "-" and ctx.stdout_tty:
         raise Stop(
             ExitCode.USAGE, "a PNG is not for a terminal", hint="Redirect stdout, or leave out -o to see it drawn."
         )
-    printer = ctx.emitter(_SAVED if output else _LINK)
+    printer = ctx.emitter(SAVED if output else _LINK)
     client = ctx.client()
-    name = FileNames(ctx, client).one(file)
+    code = _FileCode(ctx, client, file) if variant is None else _VariantCode(ctx, client, file, variant)
     if output == "-":
-        ctx.write(client.files.qr(name))
+        ctx.write(code.png())
     elif output is not None:
-        _save(Path(output), client.files.qr(name))
+        save(Path(output), code.png())
         printer.emit({"path": output})
     else:
-        link = _short_link(client, name)
+        link = code.link()
         if printer.natural:
             draw(ctx, link, invert=invert)
         else:
             printer.emit({"url": link})
 
 
-def _save(path: Path, png: bytes) -> None:
+def save(path: Path, png: bytes) -> None:
+    """Write the code to a file. Stop (2) where that is not possible."""
     try:
         path.write_bytes(png)
     except OSError as error:
         raise unwritable(path, error) from error
 
 
-def _short_link(client: "Client", name: str) -> str:
-    """The link that the server's own code holds (section Files: the short id or UUID, with ``via=qr``)."""
-    file = client.files.show(name)
-    return f"{base_of(checked_link(file))}/{file.get('shortId') or file['uuid']}?via=qr"
+class _FileCode:
+    """The code of a file's own link."""
+
+    def __init__(self, ctx: Context, client: "Client", file: str) -> None:
+        self._client = client
+        self._name = FileNames(ctx, client).one(file)
+
+    def png(self) -> bytes:
+        """The server's image of it."""
+        return self._client.files.qr(self._name)
+
+    def link(self) -> str:
+        """The link that the server's own code holds (section Files: the short id or UUID, with ``via=qr``)."""
+        file = self._client.files.show(self._name)
+        return f"{base_of(checked_link(file))}/{file.get('shortId') or file['uuid']}?via=qr"
+
+
+class _VariantCode:
+    """The code of a variant's link, for which the API has no image."""
+
+    def __init__(self, ctx: Context, client: "Client", file: str, variant: str) -> None:
+        from docshare.cli.variant_names import VariantNames
+
+        self._variant = VariantNames(ctx, client, file).one(variant).variant
+
+    def png(self) -> bytes:
+        """An image made here."""
+        from docshare.cli.pictures import png
+
+        return png(self.link())
+
+    def link(self) -> str:
+        """The variant's link, marked as the server marks those of files."""
+        from docshare.cli.pictures import link_in_code
+
+        return link_in_code({"url": checked_link({"shareUrl": self._variant.get("url", "")})})
 
 
 def draw(ctx: Context, link: str, *, invert: bool = False) -> None:

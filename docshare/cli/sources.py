@@ -55,16 +55,21 @@ class Item:
 
 def listed_paths(context: "Context", source: str, *, null: bool) -> list[str]:
     """The paths in a file (``-``: stdin), one per line or, with ``null``, ended by NUL; empty ones do not count."""
-    try:
-        if source == STDIN:
-            raw = binary(context.stdin).read()
-        else:
-            with open(source, "rb") as file:
-                raw = file.read()
-    except OSError as error:
-        raise Stop(ExitCode.USAGE, f"--files-from: cannot read {source}: {error.strerror or error}") from error
+    raw = read_whole(context, source, "--files-from")
     lines = raw.split(b"\0") if null else [line.rstrip(b"\r") for line in raw.split(b"\n")]
     return [os.fsdecode(line) for line in lines if line]
+
+
+def read_whole(context: "Context", source: str, what: str) -> bytes:
+    """The bytes of a file (``-``: stdin); Stop (2) naming ``what`` wanted them."""
+    try:
+        if source == STDIN:
+            return binary(context.stdin).read()
+        with open(source, "rb") as file:
+            return file.read()
+    except OSError as error:
+        why = f"{what}: cannot read {source}: {error.strerror or error}"
+        raise Stop(ExitCode.USAGE, why, code="local_file") from error
 
 
 def spooled(context: "Context", name: str, held: ExitStack) -> Item:

@@ -21,8 +21,8 @@ def unwritable(path: Path, error: OSError) -> Stop:
     return Stop(ExitCode.USAGE, f"cannot write {path}: {error.strerror or error}")
 
 
-def replace_file(path: Path, text: str, *, private: bool = False) -> None:
-    """Write ``text`` to ``path`` so that readers see the old or the new file, never a part.
+def replace_file(path: Path, content: str | bytes, *, private: bool = False) -> None:
+    """Write ``content`` (texts as UTF-8) to ``path`` so that readers see the old or the new file, never a part.
 
     A symbolic link keeps pointing where it does, mode and owner of an existing file stay; a new or ``private`` file is
     0600 from its first byte. Stop (2) if it cannot be written.
@@ -31,7 +31,7 @@ def replace_file(path: Path, text: str, *, private: bool = False) -> None:
     make_directory(target.parent)
     temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
     try:
-        _write(temporary, text)
+        _write(temporary, content.encode() if isinstance(content, str) else content)
         _keep_identity(temporary, target, private)
         os.replace(temporary, target)
     except OSError as error:
@@ -40,10 +40,10 @@ def replace_file(path: Path, text: str, *, private: bool = False) -> None:
         raise unwritable(path, error) from error
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, content: bytes) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8", newline="\n") as out:
-        out.write(text)
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as out:
+        out.write(content)
         out.flush()
         os.fsync(out.fileno())
 

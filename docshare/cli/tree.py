@@ -5,23 +5,37 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from docshare.cli import setting_schema
+from docshare.cli.file_settings import CLEAR_WORDS
 from docshare.cli.main import REGISTRY, app
 from docshare.cli.options import COLORS, FORMATS, PROGRESS
 from docshare.cli.output import Spec
 from docshare.cli.topics import TOPICS
 from docshare.cli.typer_compat import build, spec_of
+from docshare.contract.viewer import PRESETS, VIEWER_MODES
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
 # What completes a value: a fixed list of words, or words that ``docshare __complete KIND`` knows.
-_WORDS = {"FORMAT": FORMATS, "WHEN": COLORS, "HOW": PROGRESS, "SHELL": SHELLS, "TOPIC": TOPICS}
-_CACHED = {"FILE": "files", "PROFILE": "profiles"}
+_WORDS = {
+    "FORMAT": FORMATS,
+    "WHEN": COLORS,
+    "HOW": PROGRESS,
+    "SHELL": SHELLS,
+    "TOPIC": TOPICS,
+    "MODE": VIEWER_MODES,
+    "LOOK": (*PRESETS, "none"),
+    "SETTING": tuple(setting_schema.ROWS),
+    "KEY=VALUE": setting_schema.completions(),
+    "WORD": tuple(dict.fromkeys((*CLEAR_WORDS, *setting_schema.ROWS))),
+}
+_CACHED = {"FILE": "files", "VARIANT": "variants", "PROFILE": "profiles"}
 _PATHS = ("PATH", "DIR", "F", "F.png", "LOCAL")
 
 
 @dataclass(frozen=True)
 class Value:
-    """How a value is completed: ``words``, or cached words of a ``kind``, or (``path``) a file on this machine."""
+    """How a value is completed: ``words``, cached words of a ``kind``, or both; or (``path``) a local file."""
 
     words: tuple[str, ...] = ()
     kind: str = ""
@@ -132,8 +146,7 @@ def _argument(param: Any) -> Argument:
 
 
 def _value(metavar: str) -> Value:
-    if metavar in _WORDS:
-        return Value(words=tuple(_WORDS[metavar]))
-    if metavar in _CACHED:
-        return Value(kind=_CACHED[metavar])
-    return Value(path=metavar in _PATHS)
+    names = metavar.split("|")
+    words = next((tuple(_WORDS[name]) for name in names if name in _WORDS), ())
+    kind = next((_CACHED[name] for name in names if name in _CACHED), "")
+    return Value(words, kind, path=metavar in _PATHS)

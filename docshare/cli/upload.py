@@ -1,7 +1,8 @@
 """``docshare upload``: share documents and print their links."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,13 +12,16 @@ from docshare.cli import bulk, comforts
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.manifest import Manifest
+from docshare.cli.setting_options import UploadSettings, collecting
 from docshare.cli.sources import STDIN, Item, checked, expanded, items_of, listed_paths, spooled, within_plan
 from docshare.cli.typer_compat import App
-from docshare.cli.upload_report import PRINTED, UPLOADED, Report, upload_spec
+from docshare.cli.upload_report import PRINTED, UPLOADED, Report, printed_word, upload_spec
+from docshare.cli.upload_settings import NewSettings, new_settings
 from docshare.cli.uploading import Row, Skips, Uploader
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
+    from docshare.cli.upload_links import NewLinks
     from docshare.client import Client
 
 app = App()
@@ -25,13 +29,8 @@ app = App()
 _MOST_JOBS = 4
 
 
-def _word(value: str) -> str:
-    if value not in PRINTED:
-        raise typer.BadParameter(f"{value!r} is not one of {', '.join(PRINTED)}.")
-    return value
-
-
 @app.command("upload", spec=UPLOADED)
+@collecting(UploadSettings)
 def upload(
     paths: Annotated[list[str] | None, typer.Argument(metavar="PATH...", help="Files to share; '-' is stdin.")] = None,
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name that readers see; needed with '-'.")] = None,
@@ -42,11 +41,14 @@ def upload(
         list[str] | None, typer.Option(metavar="GLOB", help="With -r: names to take (PDF, Word, PowerPoint).")
     ] = None,
     printed: Annotated[
-        str, typer.Option("--print", metavar="url|id|uuid", callback=_word, help="What a pipe gets per file.")
+        str, typer.Option("--print", metavar="url|id|uuid", callback=printed_word, help="What a pipe gets per file.")
     ] = "url",
     manifest: Annotated[
         Path | None, typer.Option(metavar="F.jsonl", help="Keep a ledger; skip what it says is done.")
     ] = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="[Pro] With --manifest: replace what has changed behind its old link.")
+    ] = False,
     skip_existing: Annotated[
         bool, typer.Option("--skip-existing", help="Skip what has the name and size of a file of the account.")
     ] = False,
@@ -56,7 +58,15 @@ def upload(
     qr: Annotated[bool, typer.Option("--qr", help="Draw the QR code of the link.")] = False,
     copy: Annotated[bool, typer.Option("--copy", help="Copy the link to the clipboard.")] = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the link in the browser.")] = False,
+    rollback: Annotated[
+        bool, typer.Option("--rollback", help="Delete a new file for good if its settings fail.")
+    ] = False,
+    variants_csv: Annotated[
+        str | None, typer.Option(metavar="F", help="[Pro] Make a link per row of this CSV file; '-' is stdin.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+    *,
+    given: UploadSettings,
 ) -> ExitCode:
     """Share documents: upload them and print their links.
 
@@ -66,50 +76,83 @@ def upload(
 
     PDFs are stored as they are; Word (.docx) and PowerPoint files are converted by the server.
 
+    Settings are written right after each upload. If that fails, the file stays, its link is not printed, the exit code
+    is 12 and stderr has the line that sets them; with --rollback the file is deleted instead.
+
+    With --variants-csv a pipe gets a line with label and link for each recipient, below that of the file.
+
+    With --manifest a second run sends only what is new or changed; with --update as well, a changed document becomes
+    the next version of the file it was shared as, behind the same link, and hotspots and notes on its pages are
+    cleared. Settings go to new files only.
+
     Examples:
 
       docshare upload deck.pdf
+      docshare upload deck.pdf --password-file secret.txt --expires 7d --no-download
       url=$(docshare upload deck.pdf)
-      docshare upload -r reports --manifest shared.jsonl --jobs 4
+      docshare upload -r reports --manifest shared.jsonl --update --jobs 4
       make-pdf | docshare upload - --name report.pdf
     """
     ctx = current()
-    given = list(paths or [])
-    single = len(given) == 1 and not recursive and files_from is None
+    named = list(paths or [])
+    single = len(named) == 1 and not recursive and files_from is None
     if name is not None and not single:
         raise Stop(ExitCode.USAGE, "--name needs exactly one path")
     if null and files_from is None:
         raise Stop(ExitCode.USAGE, "-0 is about --files-from, which is not given")
     if include and not recursive:
         raise Stop(ExitCode.USAGE, "--include is about folders, which need -r")
-    if (qr or open_) and not single:
-        raise Stop(ExitCode.USAGE, "--qr and --open need exactly one path")
+    if update and manifest is None:
+        raise Stop(ExitCode.USAGE, "--update needs --manifest: which file was a document shared as?")
+    if (qr or open_ or variants_csv) and not single:
+        raise Stop(ExitCode.USAGE, "--qr, --open and --variants-csv need exactly one path")
     printer = ctx.emitter(upload_spec(ctx, PRINTED[printed]))
+    stdin_taken = STDIN in (*named, files_from)
+    links = _new_links(ctx, variants_csv, stdin_taken=stdin_taken)
+    stdin_taken = stdin_taken or variants_csv == STDIN
+    settings = new_settings(ctx, given, rollback=rollback, single=single, stdin_taken=stdin_taken)
     with ExitStack() as held:
-        given += [] if files_from is None else listed_paths(ctx, files_from, null=null)
-        items = _items(ctx, given, name, held, recursive=recursive, include=include or [])
+        named += [] if files_from is None else listed_paths(ctx, files_from, null=null)
+        items = _items(ctx, named, name, held, recursive=recursive, include=include or [])
         if check:
             items = [checked(item) for item in items]
-        if dry_run:
-            return _planned(ctx, items, single=single)
         ledger = None if manifest is None else Manifest(manifest).load()
+        if dry_run:
+            return _planned(ctx, items, Skips(ledger, {}, update), settings, links, single=single)
         client = held.enter_context(ctx.client())
         items = within_plan(client, items) if check else items
-        skips = Skips(ledger, _existing(ctx, client) if skip_existing else {})
+        if check and settings is not None:
+            settings.require_plan(client)
+        skips = Skips(ledger, _existing(ctx, client) if skip_existing else {}, update)
         digest = ledger is not None or not printer.natural
-        uploader = Uploader(ctx, client, items, skips, jobs=jobs, fail_fast=fail_fast, digest=digest)
-        report = Report(ctx, printer, items, single=single)
-        ending = _carried_out(ctx, uploader, report, ledger)
+        uploader = Uploader(ctx, client, items, skips, jobs=jobs, fail_fast=fail_fast, digest=digest, settings=settings)
+        report = Report(ctx, printer, items, single=single, settings=settings)
+        then = None if links is None else partial(links.make, client, printer)
+        ending = _carried_out(ctx, uploader, report, ledger, then)
         comforts.offer(ctx, report.links, qr=qr, copy=copy, open_link=open_)
-        return ending
+        return ending if links is None else links.ending or ending
 
 
-def _carried_out(ctx: Context, uploader: Uploader, report: Report, ledger: Manifest | None) -> ExitCode:
+def _new_links(ctx: Context, source: str | None, *, stdin_taken: bool) -> "NewLinks | None":
+    if source is None:
+        return None
+    if source == STDIN and stdin_taken:
+        raise Stop(ExitCode.USAGE, "'-' (stdin) can be read only once")
+    from docshare.cli.upload_links import NewLinks
+
+    return NewLinks(ctx, source)
+
+
+def _carried_out(
+    ctx: Context, uploader: Uploader, report: Report, ledger: Manifest | None, then: Callable[[Row], None] | None
+) -> ExitCode:
     try:
         for done in uploader.run():
             if ledger is not None and done.row is not None and "skipped" not in done.row:
                 ledger.add(done.row, ctx.now())
             report.take(done)
+            if then is not None and done.row is not None:
+                then(done.row)
     finally:
         report.finish()
     return report.ending()
@@ -130,14 +173,29 @@ def _items(
     return items
 
 
-def _planned(ctx: Context, items: Sequence[Item], *, single: bool) -> ExitCode:
+def _planned(
+    ctx: Context,
+    items: Sequence[Item],
+    skips: Skips,
+    settings: NewSettings | None,
+    links: "NewLinks | None",
+    *,
+    single: bool,
+) -> ExitCode:
     refusals = [item.refusal for item in items if item.refusal is not None]
     if single and refusals:
         raise refusals[0]
     for refusal in refusals:
         ctx.err(f"error: {refusal.detail}", "error")
-    words = [f"file={item.name} ({item.size} bytes)" for item in items if item.refusal is None]
-    bulk.planned(ctx, [("POST", "/api/v1/files", word) for word in words])
+    sent = [item for item in items if item.refusal is None and skips.row_for(item) is None]
+    second = [] if settings is None else [("PUT", "/api/v1/files/{uuid}/settings", settings.shown())]
+    second += [] if links is None else links.planned()
+    requests: list[tuple[str, str, str]] = []
+    for item in sent:
+        known = skips.outdated(item)
+        path = "/api/v1/files" if known is None else f"/api/v1/files/{known['uuid']}/content"
+        requests += [("POST", path, f"file={item.name} ({item.size} bytes)"), *(second if known is None else [])]
+    bulk.planned(ctx, requests)
     return ExitCode.PARTIAL if refusals else ExitCode.OK
 
 

@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from docshare.cli import errors, memory
 from docshare.cli.exits import ExitCode, exit_code
 from docshare.cli.output import Emitter, Spec, chosen_format
 from docshare.cli.settings import find
 from docshare.cli.sources import Item
 from docshare.cli.text import clean, human_size
+from docshare.cli.upload_settings import NewSettings, Unsettled, facts_of
 from docshare.cli.uploading import Done, Failure, Row
 
 if TYPE_CHECKING:
@@ -17,6 +20,13 @@ if TYPE_CHECKING:
 PRINTED = {"url": "shareUrl", "id": "shortId", "uuid": "uuid"}
 _EVERYTHING = ("path", "shareUrl", "shortId", "uuid", "size", "sha256", "status")
 _WITH_STATUS = ("path", "shareUrl", "status")
+
+
+def printed_word(value: str) -> str:
+    """A word of ``--print``, or typer.BadParameter."""
+    if value not in PRINTED:
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(PRINTED)}.")
+    return value
 
 
 def _asked_plain(context: "Context") -> bool:
@@ -33,12 +43,15 @@ def _lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
     if "skipped" in row:
         facts += ["shared before, not sent again"]
     else:
-        facts += ["never expires", "no password"]  # Spec: States and transitions; a fresh upload has neither
+        facts += [f"version {row['contentVersion']}"] if "updated" in row else row["facts"]
     yield screen.paint("dim", f" {screen.glyph('·')} ".join(map(clean, facts)))
 
 
 UPLOADED = Spec(
-    plain=(PRINTED["url"],), fields=(*_EVERYTHING, "message", "skipped", "recovered"), id="shortId", human=_lines
+    plain=(PRINTED["url"],),
+    fields=(*_EVERYTHING, "message", "skipped", "updated", "recovered", "settingsApplied", "variants"),
+    id="shortId",
+    human=_lines,
 )
 
 
@@ -50,13 +63,24 @@ def upload_spec(context: "Context", key: str) -> Spec:
 
 
 class Report:
-    """Prints results in the order of ``items`` (JSON lines as they come) and keeps count."""
+    """Prints results in the order of ``items`` (JSON lines as they come) and keeps count. ``settings``: what every new
+    file got."""
 
-    def __init__(self, context: "Context", printer: Emitter, items: Sequence[Item], *, single: bool) -> None:
+    def __init__(
+        self,
+        context: "Context",
+        printer: Emitter,
+        items: Sequence[Item],
+        *,
+        single: bool,
+        settings: NewSettings | None,
+    ) -> None:
         self._ctx = context
         self._printer = printer
         self._items = items
         self._single = single
+        self._settings = settings
+        self._facts = facts_of(context, settings)
         self._done: dict[int, Row] = {}
         self._failures: list[Failure] = []
         self._succeeded: dict[int, Row] = {}
@@ -70,10 +94,13 @@ class Report:
     def take(self, done: Done) -> None:
         """Note one result and print what is due. The failure of a single upload is raised: it is the command's."""
         if done.failure is not None:
+            kept = done.failure.row if isinstance(done.failure, Unsettled) else None
             if self._single:
+                if kept is not None and self._printer.format in ("json", "jsonl"):
+                    self._printer.emit(kept)  # a program must learn of the file that is there
                 raise done.failure
             self._failures.append(done.failure)
-            row = {"path": self._items[done.index].path, "error": self._told(done)}
+            row = {"path": self._items[done.index].path, **(kept or {}), "error": self._told(done)}
         else:
             assert done.row is not None
             row = self._succeeded[done.index] = done.row
@@ -102,6 +129,9 @@ class Report:
         left = len(self._items) - len(self._succeeded) - len(self._failures)
         if left:
             self._ctx.warn(f"{left} of {len(self._items)} files were not tried")
+        older = sum("settingsApplied" not in row for row in self._succeeded.values())
+        if self._settings is not None and older:
+            self._ctx.warn(f"{older} of {len(self._items)} files were shared before and keep the settings they have")
         if not self._failures:
             return ExitCode.OK
         codes = {exit_code(failure) for failure in self._failures}
@@ -123,8 +153,8 @@ class Report:
     def _print(self, index: int) -> None:
         row, item = self._done[index], self._items[index]
         if "error" not in row:
-            status = next((word for word in ("skipped", "recovered") if row.get(word)), "uploaded")
-            self._printer.row({**row, "name": item.name, "status": status})
+            status = next((word for word in ("skipped", "updated", "recovered") if row.get(word)), "uploaded")
+            self._printer.row({**row, "name": item.name, "status": status, "facts": self._facts})
         elif self._tells_failures:
             self._printer.row({"path": item.path, "status": row["error"]["code"]})
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli import progress
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.manifest import Manifest
+from docshare.cli.manifest import Entry, Manifest
+from docshare.cli.replacing import replaced
 from docshare.cli.sources import Item
+from docshare.cli.upload_settings import NewSettings, Unsettled
 from docshare.client.errors import ClientError, NotConnected, RateLimited, Redirected, Refused
 from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.contract.problems import Problem
@@ -40,10 +42,14 @@ class Done:
 
 @dataclass(frozen=True)
 class Skips:
-    """What needs no sending: files in the ``manifest``, and those of the account by name and size in ``existing``."""
+    """What needs no sending: files in the ``manifest``, and those of the account by name and size in ``existing``.
+
+    ``update``: what the manifest knows with other bytes is the next version of that file.
+    """
 
     manifest: Manifest | None
     existing: Mapping[tuple[str, int], Row]
+    update: bool = False
 
     def row_for(self, item: Item) -> Row | None:
         """The earlier result for ``item``, or None. Raises OSError."""
@@ -54,10 +60,15 @@ class Skips:
         kept: Row = {key: entry[key] for key in ("uuid", "shortId", "shareUrl", "sha256") if key in entry}
         return {**kept, "path": item.path, "size": item.size, "skipped": True}
 
+    def outdated(self, item: Item) -> Entry | None:
+        """The entry of the file that ``item``, which is not skipped, is to be the next version of, or None."""
+        return self.manifest.latest(item.path) if self.update and self.manifest is not None else None
+
 
 class Uploader:
     """Sends ``items`` with ``jobs`` connections. ``digest``: with the SHA-256 in each row. ``fail_fast``: nothing is
-    begun after a failure; after one that every further file would meet, nothing is in any case."""
+    begun after a failure; after one that every further file would meet, nothing is in any case. ``settings``: what each
+    new file gets."""
 
     def __init__(
         self,
@@ -69,6 +80,7 @@ class Uploader:
         jobs: int,
         fail_fast: bool,
         digest: bool,
+        settings: NewSettings | None = None,
     ) -> None:
         self._ctx = context
         self._client = client
@@ -77,6 +89,7 @@ class Uploader:
         self._jobs = min(jobs, len(items))
         self._fail_fast = fail_fast
         self._digest = digest
+        self._settings = settings
         self._waiting = iter(range(len(items)))
         self._lock = threading.Lock()
 
@@ -104,14 +117,14 @@ class Uploader:
             item = self._items[index]
             label = item.name if len(self._items) == 1 else f"{index + 1}/{len(self._items)} {item.name}"
             with progress.shown(self._ctx, label, item.size) as bar:
-                done = self._tried(self._client, index, _reporter(bar, item.size))
+                done = self._tried(self._client, index, reporter(bar, item.size))
             yield done
 
     def _together(self) -> Iterator[Done]:
         results: queue.SimpleQueue[Done | BaseException | None] = queue.SimpleQueue()
         total = sum(item.size for item in self._items)
         with progress.shown(self._ctx, f"{len(self._items)} files", total) as bar:
-            shares = _Shares(bar)
+            shares = _Shares(bar, total)
             for _ in range(self._jobs):
                 # Daemons, so that Ctrl-C ends the process at once and with it whatever they are sending.
                 threading.Thread(target=self._work, args=(results, shares), daemon=True).start()
@@ -139,8 +152,8 @@ class Uploader:
         try:
             return Done(index, row=self._sent(client, self._items[index], report))
         except Refused as refusal:
-            if refusal.code == "forbidden":
-                refusal.at_file_limit = _at_file_limit(client)
+            if refusal.code == "forbidden" and refusal.path == "/api/v1/files":
+                refusal.at_file_limit = at_file_limit(client)
             return Done(index, failure=refusal)
         except (Problem, ClientError, Stop) as failure:
             return Done(index, failure=failure)
@@ -156,13 +169,30 @@ class Uploader:
             return skipped
         if len(self._items) > 1:
             client.pace()
+        known = self._skips.outdated(item)
+        updated = None if known is None else self._updated(client, item, known, report)
+        if updated is not None:
+            return updated
         with item.open() as file:
             result = client.files.upload(file, item.name, progress=report, digest=self._digest)
         digest = {"sha256": result.pop("sha256")} if self._digest else {}
-        return {**result, "path": item.path, "size": item.size, **digest}
+        row = {**result, "path": item.path, "size": item.size, **digest}
+        return row if self._settings is None else self._settings.apply(client, row)
+
+    def _updated(self, client: "Client", item: Item, known: Entry, report: Report) -> Row | None:
+        """The document as the next version of the file ``known``; None if that is gone, so that it is shared anew."""
+        try:
+            result = replaced(self._ctx, client, known["uuid"], item, digest=self._digest, report=report)
+        except Refused as refusal:
+            if refusal.status != 404:
+                raise
+            return None
+        link: Row = {key: known[key] for key in ("uuid", "shortId", "shareUrl") if key in known}
+        return {**result, **link, "path": item.path, "size": item.size, "updated": True}
 
 
-def _reporter(bar: progress.Progress, size: int) -> Report:
+def reporter(bar: progress.Progress, size: int) -> Report:
+    """What moves ``bar`` while a file of ``size`` bytes is sent; once all of them are through it says so."""
     stages = [False]
 
     def report(sent: int) -> None:
@@ -177,10 +207,10 @@ def _reporter(bar: progress.Progress, size: int) -> Report:
 
 
 class _Shares:
-    """One bar for several files that are sent at the same time."""
+    """One bar for several files of ``total`` bytes together that are sent at the same time."""
 
-    def __init__(self, bar: progress.Progress) -> None:
-        self._bar = bar
+    def __init__(self, bar: progress.Progress, total: int) -> None:
+        self._report = reporter(bar, total)
         self._sent: dict[int, int] = {}
         self._lock = threading.Lock()
 
@@ -190,7 +220,7 @@ class _Shares:
         def report(sent: int) -> None:
             with self._lock:
                 self._sent[index] = sent
-                self._bar.at(sum(self._sent.values()))
+                self._report(sum(self._sent.values()))
 
         return report
 
@@ -200,10 +230,10 @@ def _is_hopeless(failure: Failure) -> bool:
     if isinstance(failure, Refused):
         lacking = failure.status == 401 or failure.code == "insufficient_scope"
         return lacking or failure.at_file_limit or isinstance(failure, RateLimited)
-    return isinstance(failure, NotConnected | Redirected)
+    return isinstance(failure, NotConnected | Redirected) or (isinstance(failure, Unsettled) and failure.general)
 
 
-def _at_file_limit(client: "Client") -> bool:
+def at_file_limit(client: "Client") -> bool:
     """Whether the account holds as many files as its plan allows; the refusal itself has no code for that (section
     Errors). What cannot be found out counts as no."""
     try:

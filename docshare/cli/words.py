@@ -30,7 +30,7 @@ def answer(argv: list[str], env: Mapping[str, str] = os.environ) -> int:
 
 
 def read(kind: str, env: Mapping[str, str]) -> list[str]:
-    """The cached lines of a kind (files, profiles), made safe again: the cache is a file like any other."""
+    """The cached lines of a kind (files, variants, profiles), made safe again: the cache is a file like any other."""
     root = os.path.join(directory("cache", env), "complete")
     name = "profiles" if kind == "profiles" else f"{kind}-{env.get('DOCSHARE_PROFILE') or _line(root, 'current')}"
     return [safe for line in _lines(root, name) if (safe := safe_line(*line.partition("\t")[::2]))]
@@ -52,6 +52,14 @@ def file_lines(files: Iterable[Mapping[str, object]]) -> list[str]:
         lines.append(safe_line(str(file.get("shortId") or file.get("uuid", "")), name))
         if file.get("slug"):
             lines.append(safe_line(f"slug:{file['slug']}", name))
+    return [line for line in lines if line][:_MOST]
+
+
+def variant_lines(variants: Iterable[Mapping[str, object]]) -> list[str]:
+    """The lines for a list of Variant objects: short id (or UUID) and label."""
+    lines = (
+        safe_line(str(each.get("shortId") or each.get("uuid", "")), str(each.get("label", ""))) for each in variants
+    )
     return [line for line in lines if line][:_MOST]
 
 

@@ -15,10 +15,6 @@ class Address(NamedTuple):
     base: str
     origin: str
 
-    def api(self, path: str) -> str:
-        """The URL of ``path`` (empty, or with a leading slash) below ``/api/v1``."""
-        return f"{self.base}/api/v1{path}"
-
 
 def parse_address(base_url: str, *, with_token: bool, allow_http: bool) -> Address:
     """Read a base URL. Raises ``BadAddress`` if it is not an http(s) address, carries a login, query or fragment, or if

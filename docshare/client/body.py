@@ -8,7 +8,7 @@ again: each iteration starts anew.
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from docshare.client.errors import LocalFileError
@@ -24,11 +24,12 @@ class Source(Protocol):
 
 
 class MultipartFile:
-    """``multipart/form-data`` with one part, the file.
+    """``multipart/form-data`` with one file, the part ``file``.
 
     Parameters:
         source: the file; its length is taken now.
         filename: name to send; a path is not cut here.
+        fields: plain parts that stand before the file, by name.
         progress: called with the file's bytes handed over so far, after each block and with 0 at each start.
         digest: compute the SHA-256 of the file on the way.
 
@@ -41,6 +42,7 @@ class MultipartFile:
         source: Source,
         filename: str,
         *,
+        fields: Mapping[str, str] | None = None,
         progress: Callable[[int], None] | None = None,
         digest: bool = False,
     ) -> None:
@@ -51,7 +53,7 @@ class MultipartFile:
         boundary = f"docshare-{secrets.token_hex(16)}"
         self.content_type = f"multipart/form-data; boundary={boundary}"
         self.size = source.seek(0, os.SEEK_END)
-        self._head = _file_head(boundary, filename)
+        self._head = _field_parts(boundary, fields or {}) + _file_head(boundary, filename)
         self._tail = f"\r\n--{boundary}--\r\n".encode()
         self.started = False
         self.exhausted = False
@@ -121,6 +123,13 @@ class MultipartFile:
 def _quoted(text: str) -> str:
     # The form-data escapes of the HTML standard, which browsers and servers agree on.
     return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _field_parts(boundary: str, fields: Mapping[str, str]) -> bytes:
+    return "".join(
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{_quoted(name)}"\r\n\r\n{value}\r\n'
+        for name, value in fields.items()
+    ).encode()
 
 
 def _file_head(boundary: str, filename: str) -> bytes:

@@ -15,9 +15,14 @@ from docshare.client.retries import Call
 
 if TYPE_CHECKING:
     from docshare.client.account import Account
+    from docshare.client.assets import Assets
     from docshare.client.events import Events
     from docshare.client.files import Files
+    from docshare.client.imports import Imports
+    from docshare.client.public import Public
+    from docshare.client.settings import Settings
     from docshare.client.transport import Transport
+    from docshare.client.variants import Variants
 
 USER_AGENT = f"docshare/{__version__} (python; {sys.platform})"
 
@@ -70,6 +75,27 @@ class Client:
         return Files(self._transport, self._uploaded)
 
     @cached_property
+    def settings(self) -> "Settings":
+        """Settings of files."""
+        from docshare.client.settings import Settings
+
+        return Settings(self._transport)
+
+    @cached_property
+    def variants(self) -> "Variants":
+        """Variants of links, one per recipient."""
+        from docshare.client.variants import Variants
+
+        return Variants(self._transport)
+
+    @cached_property
+    def assets(self) -> "Assets":
+        """Logos, backgrounds and sounds of files."""
+        from docshare.client.assets import Assets
+
+        return Assets(self._transport)
+
+    @cached_property
     def events(self) -> "Events":
         """The polling feed."""
         from docshare.client.events import Events
@@ -82,6 +108,20 @@ class Client:
         from docshare.client.account import Account
 
         return Account(self._transport)
+
+    @cached_property
+    def public(self) -> "Public":
+        """What anybody may know of share links; needs no credential."""
+        from docshare.client.public import Public
+
+        return Public(self._transport)
+
+    @cached_property
+    def imports(self) -> "Imports":
+        """Documents that the server fetches."""
+        from docshare.client.imports import Imports
+
+        return Imports(self._transport)
 
     @property
     def origin(self) -> str:
@@ -112,9 +152,14 @@ class Client:
         twin._options = self._options if retries is None else self._options._replace(retries=retries)
         return twin
 
-    def pace(self) -> None:
-        """Wait, if needed, so that a fifth of the rate limit stays free for other processes of this token."""
-        self._transport.pace()
+    def pace(self, *, quiet: bool = False) -> None:
+        """Wait, if needed, so that a fifth of the rate limit stays free for other processes of this token. ``quiet``:
+        without a word to ``on_wait``, for callers who said before how long it takes."""
+        self._transport.pace(quiet=quiet)
+
+    def duration(self, requests: int) -> float:
+        """Seconds that so many paced requests will take as far as the rate limit goes; 0 while it is unknown."""
+        return self._meter.duration(requests)
 
     def spacing(self) -> float:
         """Seconds that should lie between two requests now; 0 while the rate limit is far."""

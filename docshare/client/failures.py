@@ -22,7 +22,7 @@ _SILENT = (requests.Timeout, pool.ReadTimeoutError, TimeoutError)
 def translated(error: requests.RequestException, call: Call, origin: str) -> TransportError:
     """The ``TransportError`` that an exception of ``requests`` means for ``call`` to ``origin``."""
     failure = _failure(error, list(_causes(error)), call, origin)
-    failure.method, failure.path = call.method, f"/api/v1{call.path}"
+    failure.method, failure.path = call.method, call.whole_path
     return failure
 
 

@@ -41,18 +41,18 @@ class Files:
 
     def show(self, file: str) -> dict[str, Any]:
         """``GET /files/{id}``: one File with its ``revisions``. Problems: not_found (also for a foreign file)."""
-        return self._transport.json_object(Call("GET", _path(file)))
+        return self._transport.json_object(Call("GET", file_path(file)))
 
     def delete(self, file: str, purge: bool = False) -> dict[str, Any]:
         """``DELETE /files/{id}``: ``{trashed, trashedAt?, purgeAt?}``; with ``purge`` for good. Problems: forbidden,
         not_found."""
-        return self._transport.json_object(Call("DELETE", _path(file), {"purge": 1} if purge else {}))
+        return self._transport.json_object(Call("DELETE", file_path(file), {"purge": 1} if purge else {}))
 
     def content(self, file: str) -> Content:
         """``GET /files/{id}/content``: the stored bytes. Reading ``blocks`` may raise ``TransportError``; closing it
         closes the connection. Problems: not_found, gone (a burned link)."""
         # Compressed on the way, the length told would not be that of the file.
-        call = Call("GET", _path(file) + "/content", encoding="identity", stream=True)
+        call = Call("GET", file_path(file) + "/content", encoding="identity", stream=True)
         response = self._transport.send(call)
         length = response.headers.get("Content-Length", "")
         return Content(
@@ -63,7 +63,7 @@ class Files:
 
     def qr(self, file: str) -> bytes:
         """``GET /files/{id}/qr-code``: a PNG that shows the share link. Problems: not_found."""
-        return self._transport.send(Call("GET", _path(file) + "/qr-code")).content
+        return self._transport.send(Call("GET", file_path(file) + "/qr-code")).content
 
     def upload(
         self,
@@ -91,13 +91,54 @@ class Files:
 
         body = MultipartFile(source, name, progress=progress, digest=digest)
         call = Call("POST", "/files", body=body, repeatable=False, read_timeout=UPLOAD_TIMEOUT)
-        probe = UploadProbe(self._transport, body, name, known=self._uploaded)
-        result = probe.guard(lambda: self._transport.json_object(call))
+        result = UploadProbe(self._transport, call, body, name, known=self._uploaded).guard()
         self._uploaded.add(str(result.get("uuid")))
         return {**result, "sha256": body.sha256()} if digest else result
 
+    def replace(
+        self,
+        file: str,
+        source: "Source",
+        name: str,
+        *,
+        keep_anchors: bool = False,
+        progress: Callable[[int], None] | None = None,
+        digest: bool = False,
+    ) -> dict[str, Any]:
+        """``POST /files/{id}/content``: put another document behind the link; the replace result
+        ``{uuid, contentVersion, originalName, size, anchorsCleared, clearedHotspots, clearedNotes, message}``.
 
-def _path(file: str) -> str:
+        ``source``, ``name``, ``progress`` and ``digest`` as of ``upload``; ``keep_anchors`` leaves hotspots and notes.
+        When the answer is lost, the revisions of the file decide as the list of files does there (a recovered result
+        does not know what was cleared). Problems: not_found, forbidden (another account's), plan_required, gone
+        (expired), conflict (changed meanwhile), payload_too_large, unprocessable, unavailable.
+        """
+        from docshare.client.body import MultipartFile
+        from docshare.client.recovery import ReplaceProbe
+
+        path = file_path(file)
+        body = MultipartFile(source, name, progress=progress, digest=digest)
+        params = {"clearAnchors": "false"} if keep_anchors else {}
+        call = Call("POST", f"{path}/content", params, body=body, repeatable=False, read_timeout=UPLOAD_TIMEOUT)
+        result = ReplaceProbe(self._transport, call, body, name, path=path).guard()
+        return {**result, "sha256": body.sha256()} if digest else result
+
+    def restore(self, file: str) -> dict[str, Any]:
+        """``POST /files/{id}/restore``: the File, out of the trash. An addition of docshare. Problems: not_found,
+        forbidden (no free slot)."""
+        return self._transport.json_object(Call("POST", f"{file_path(file)}/restore", repeatable=False))
+
+    def claim(self, token: str) -> dict[str, Any]:
+        """``POST /files/claim``: take over the file of a claim token; ``{uuid, shortId, shareUrl, message}``. Again is
+        the same. Problems: unauthorized (also for the token), forbidden (no free slot), not_found, conflict (another
+        account's), payload_too_large."""
+        from docshare.client.json_body import JsonBody
+
+        return self._transport.json_object(Call("POST", "/files/claim", body=JsonBody({"claimToken": token})))
+
+
+def file_path(file: str) -> str:
+    """The path of a file below ``/api/v1``. Problems: not_found for what is no id."""
     # An id that is none must not become part of the path: "..", for one, would name another resource.
     if not _FILE_ID.fullmatch(file):
         raise Problem("not_found", f"'{file}' is neither a UUID nor a short id")

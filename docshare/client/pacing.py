@@ -29,6 +29,11 @@ class Budget(NamedTuple):
             return 0.0
         return max(self.reset / max(self.remaining, 1), self.window / self.limit)
 
+    def duration(self, requests: int) -> float:
+        """Seconds that so many requests take when they keep this spacing."""
+        unhindered = max(self.remaining - int(self.limit * RESERVE), 0)
+        return max(requests - unhindered, 0) * self.window / self.limit
+
 
 def read_budget(headers: Mapping[str, str], wall: float) -> Budget | None:
     """The tightest budget that the headers (any case) tell, or None. ``wall``: now in seconds since 1970.
@@ -128,6 +133,11 @@ class Meter:
         """Seconds that should lie between two requests; 0 while the limit is far or unknown."""
         budget = self._budget
         return 0.0 if budget is None else budget.spacing()
+
+    def duration(self, requests: int) -> float:
+        """Seconds that so many requests take; 0 while no limit is known."""
+        budget = self._budget
+        return 0.0 if budget is None else budget.duration(requests)
 
     def due(self, now: float) -> float:
         """Seconds from ``now`` (monotonic) until the next request should leave."""

@@ -1,9 +1,9 @@
-"""What became of an upload whose answer was lost. The API has no idempotency key, so the list of files must tell."""
+"""What became of a write whose answer was lost. The API has no idempotency key, so a list must tell."""
 
 import os
 import unicodedata
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, TransportError, UnknownOutcome
 from docshare.client.retries import Call
@@ -20,90 +20,160 @@ _LOOKS = (0.0, 2.0, 5.0)  # seconds before each look; a server may still be stor
 _SLACK = 2.0  # seconds; the Date header has no fractions
 
 
-class UploadProbe:
-    """Sends one upload and, if its answer is lost, finds out. ``known``: UUIDs that other uploads produced."""
+class Probe(ABC):
+    """Sends one ``call`` that makes something and, if its answer is lost, finds out. ``known``: UUIDs that other calls
+    made. ``what`` it makes, ``kind`` of thing, and the ``place`` where those are listed, in words."""
 
-    def __init__(self, transport: "Transport", body: "MultipartFile", name: str, *, known: set[str]) -> None:
+    what: ClassVar[str]
+    kind: ClassVar[str]
+    place: ClassVar[str]
+
+    def __init__(self, transport: "Transport", call: Call, *, known: set[str]) -> None:
         self._transport = transport
-        self._body = body
-        self._name = name
+        self._call = call
         self._known = known
         self._clock = transport.options.clock
         self._began = self._clock.monotonic()
 
-    def guard(self, send: Callable[[], Row]) -> Row:
-        """The result of ``send()``, or of the file it turns out to have made (then with ``recovered``).
+    @abstractmethod
+    def rows(self) -> list[Row]:
+        """The list that tells."""
 
-        Sends a second time only if the connection broke and no such file appeared. Raises ``UnknownOutcome`` where the
-        list does not settle it, and whatever ``send`` raises for a failure that is certain.
+    @abstractmethod
+    def fits(self, row: Row) -> bool:
+        """Whether ``row``, which is new, is what the call was to make."""
+
+    @abstractmethod
+    def result(self, row: Row) -> Row:
+        """``row`` as the call would have answered it."""
+
+    def guard(self) -> Row:
+        """The answer to the call, or that of what it turns out to have made (then with ``recovered``).
+
+        Sends a second time only if the connection broke and nothing appeared. Raises ``UnknownOutcome`` where the list
+        does not settle it, and whatever sending raises for a failure that is certain.
         """
-        first = self._attempt(send)
+        first = self._attempt()
         if isinstance(first, dict):
             return first
         if _is_broken(first) and self._transport.options.retries > 0:
-            second = self._attempt(send)
+            second = self._attempt()
             if isinstance(second, dict):
                 return second
             first = second
-        raise self._unknown("no such file has appeared", [], first) from first
+        raise self._unknown(f"no such {self.kind} has appeared", [], first) from first
 
-    def _attempt(self, send: Callable[[], Row]) -> Row | TransportError | Refused:
-        """The result, the one file found in its place, or the error after which no file was found."""
+    def _attempt(self) -> Row | TransportError | Refused:
+        """The answer, the one thing found in its place, or the error after which nothing was found."""
         try:
-            return send()
+            return self._transport.json_object(self._call)
         except (TransportError, Refused) as error:
             if not self._is_ambiguous(error):
                 raise
             found = self._look(error)
             if len(found) > 1:
-                raise self._unknown(f"{len(found)} files could be its result", found, error) from error
-            return self._recovered(found[0]) if found else error
+                raise self._unknown(f"{len(found)} {self.kind}s could be its result", found, error) from error
+            return {**self.result(found[0]), "recovered": True} if found else error
 
     def _is_ambiguous(self, error: TransportError | Refused) -> bool:
         if isinstance(error, Refused):
             return error.status in (502, 504)  # a gateway's: the server behind it may have finished
-        return isinstance(error, ConnectionLost | TimedOut | NotAnApi) and self._body.exhausted
+        return isinstance(error, ConnectionLost | TimedOut | NotAnApi) and self._call.may_have_arrived()
 
     def _look(self, error: TransportError | Refused) -> list[Row]:
         for delay in _LOOKS:
             if delay:
                 self._clock.sleep(delay)
             try:
-                rows = self._transport.json_rows(Call("GET", "/files"))
+                rows = self.rows()
             except (TransportError, Problem) as failure:
-                why = f"the list of files cannot be read either ({failure})"
+                why = f"{self.place} cannot be read either ({failure})"
                 raise self._unknown(why, [], error) from failure
-            found = [row for row in rows if self._fits(row)]
+            found = [row for row in rows if self._is_new(row) and self.fits(row)]
             if found:
                 return found
         return []
 
-    def _fits(self, row: Row) -> bool:
+    def _is_new(self, row: Row) -> bool:
         created = parse_instant(str(row.get("createdAt")))
         began = self._transport.server_time() - (self._clock.monotonic() - self._began) - _SLACK
-        if row.get("uuid") in self._known or created is None or created / 1000 < began:
-            return False
-        # Spec gap: sha256 is an addition of docshare; where it is missing, name and size must do.
-        if row.get("sha256") == self._body.hash_source():
-            return True
-        name = str(row.get("originalName"))
-        if self._name.lower().endswith(_converted()):
-            return _stem(name) == _stem(self._name)  # the size is that of the PDF made of it
-        return "sha256" not in row and row.get("size") == self._body.size and _normal(name) == _normal(self._name)
-
-    def _recovered(self, row: Row) -> Row:
-        link = row.get("shareUrl") or f"{self._transport.address.base}/{row.get('shortId') or row['uuid']}"
-        result: Row = {key: row[key] for key in ("uuid", "shortId") if key in row}
-        return {**result, "shareUrl": link, "recovered": True}
+        return row.get("uuid") not in self._known and created is not None and created / 1000 >= began
 
     def _unknown(self, why: str, candidates: list[Row], error: TransportError | Refused) -> UnknownOutcome:
         return UnknownOutcome(
-            f"the answer to the upload was lost ({error}), and {why}",
-            hint="Look at the list of files before you upload it again.",
+            f"the answer to the {self.what} was lost ({error}), and {why}",
+            hint=f"Look at {self.place} before you try again.",
             method="POST",
-            path="/api/v1/files",
+            path=self._call.whole_path,
             candidates=candidates,
         )
+
+
+class UploadProbe(Probe):
+    """The probe of an upload: a new file of the same bytes or, where that is not told, of the same name and size."""
+
+    what, kind, place = "upload", "file", "the list of files"
+
+    def __init__(
+        self, transport: "Transport", call: Call, body: "MultipartFile", name: str, *, known: set[str]
+    ) -> None:
+        super().__init__(transport, call, known=known)
+        self._body = body
+        self._name = name
+
+    def rows(self) -> list[Row]:
+        """The files of the account."""
+        return self._transport.json_rows(Call("GET", "/files"))
+
+    def fits(self, row: Row) -> bool:
+        """Whether the file is the one that was sent."""
+        return _holds(row, self._body, self._name)
+
+    def result(self, row: Row) -> Row:
+        """The upload result."""
+        link = row.get("shareUrl") or f"{self._transport.address.base}/{row.get('shortId') or row['uuid']}"
+        result: Row = {key: row[key] for key in ("uuid", "shortId") if key in row}
+        return {**result, "shareUrl": link}
+
+
+class ReplaceProbe(Probe):
+    """The probe of a replacement: a new revision of the file ``path``, told as those of uploads are."""
+
+    what, kind, place = "replacement", "revision", "the file"
+
+    def __init__(self, transport: "Transport", call: Call, body: "MultipartFile", name: str, *, path: str) -> None:
+        super().__init__(transport, call, known=set())
+        self._body = body
+        self._name = name
+        self._path = path
+        self._uuid = ""
+
+    def rows(self) -> list[Row]:
+        """The newest revision of the file: one that another has replaced since is nobody's result any more."""
+        file = self._transport.json_object(Call("GET", self._path))
+        self._uuid = str(file.get("uuid"))
+        revisions: list[Row] = file.get("revisions") or []
+        return revisions[:1]
+
+    def fits(self, row: Row) -> bool:
+        """Whether the revision is what was sent."""
+        return _holds(row, self._body, self._name)
+
+    def result(self, row: Row) -> Row:
+        """The replace result, without what only its answer told."""
+        kept: Row = {key: row[key] for key in ("contentVersion", "originalName", "size") if key in row}
+        return {"uuid": self._uuid, **kept}
+
+
+def _holds(row: Row, body: "MultipartFile", name: str) -> bool:
+    """Whether ``row``, a file or a revision, is the document of ``body``, which was sent as ``name``."""
+    # Spec gap: sha256 is an addition of docshare; where it is missing, name and size must do.
+    if row.get("sha256") == body.hash_source():
+        return True
+    stored = str(row.get("originalName"))
+    if name.lower().endswith(_converted()):
+        return _stem(stored) == _stem(name)  # the size is that of the PDF made of it
+    return "sha256" not in row and row.get("size") == body.size and _normal(stored) == _normal(name)
 
 
 def _is_broken(error: TransportError | Refused) -> bool:

@@ -1,5 +1,6 @@
 """Which failed calls are repeated, and after how long."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from docshare.client.options import Options
 
 if TYPE_CHECKING:
     from docshare.client.body import MultipartFile
+    from docshare.client.json_body import JsonBody
 
 _LONGEST_BACKOFF = 8.0  # seconds
 _SHORTEST_LIMIT_WAIT = 0.5  # seconds; a Retry-After of 0 must not turn into a busy loop
@@ -16,16 +18,24 @@ _SHORTEST_LIMIT_WAIT = 0.5  # seconds; a Retry-After of 0 must not turn into a b
 
 @dataclass
 class Call:
-    """One request. ``path`` is below ``/api/v1``; ``repeatable``: doing it twice is the same as doing it once."""
+    """One request. ``path`` is below ``root``; ``repeatable``: doing it twice is the same as doing it once; ``again``:
+    after which status it is repeated all the same, and how often, because the server then did nothing."""
 
     method: str
     path: str
     params: Mapping[str, str | int] = field(default_factory=dict)
-    body: "MultipartFile | None" = None
+    body: "MultipartFile | JsonBody | None" = None
     repeatable: bool = True
     read_timeout: float | None = None  # seconds; None: the client's
     encoding: str | None = None  # Accept-Encoding, where the default is not wanted
     stream: bool = False
+    again: Mapping[int, int] = field(default_factory=dict)
+    root: str = "/api/v1"
+
+    @property
+    def whole_path(self) -> str:
+        """The path below the base address."""
+        return self.root + self.path
 
     def may_have_arrived(self) -> bool:
         """Whether the server can have the whole request, once sending it began."""
@@ -38,6 +48,7 @@ class Patience:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._tries = 0
+        self._after: Counter[int] = Counter()
         self._waited = 0.0
 
     def pause(self, call: Call, error: Refused | TransportError) -> float | None:
@@ -48,6 +59,8 @@ class Patience:
         if self._waited + seconds > self._options.max_wait:
             return None
         self._tries += 1
+        if isinstance(error, Refused):
+            self._after[error.status] += 1
         self._waited += seconds
         return seconds
 
@@ -59,6 +72,8 @@ class Patience:
         if self._tries >= self._options.retries:
             return False
         if isinstance(error, Refused):
+            if error.status in call.again:
+                return self._after[error.status] < call.again[error.status]
             return error.status == 503 or (error.status in (500, 502, 504) and call.repeatable)
         if isinstance(error, NotConnected):
             return not error.final

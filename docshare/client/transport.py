@@ -97,11 +97,11 @@ class Transport:
         """Now by the server's clock, as its last answer showed it, in seconds since 1970."""
         return self.options.clock.wall() + self._skew
 
-    def pace(self) -> None:
-        """Wait until the next request keeps clear of the rate limit."""
+    def pace(self, *, quiet: bool = False) -> None:
+        """Wait until the next request keeps clear of the rate limit; ``quiet`` says nothing about it."""
         due = self._meter.due(self.options.clock.monotonic())
         if due > 0:
-            self._wait("keeping clear of the rate limit", due, quiet=due < _WORTH_SAYING)
+            self._wait("keeping clear of the rate limit", due, quiet=quiet or due < _WORTH_SAYING)
 
     def close(self) -> None:
         """Close every open connection; a later call opens a new one."""
@@ -135,7 +135,7 @@ class Transport:
         began = clock.monotonic()
         response = self._session.request(
             call.method,
-            self.address.api(call.path),
+            self.address.base + call.whole_path,
             params=dict(call.params),
             data=cast("Iterable[bytes] | None", call.body),  # a socket takes its memoryviews too
             headers=headers,
@@ -156,7 +156,7 @@ class Transport:
 
     def _refused(self, call: Call, response: requests.Response) -> Refused:
         wall = self.options.clock.wall()
-        path = f"/api/v1{call.path}"
+        path = call.whole_path
         body = _beginning(response)
         return refused(response.status_code, response.headers, body, method=call.method, path=path, wall=wall)
 
@@ -167,7 +167,7 @@ class Transport:
             f"{self.address.origin} redirects to {target}",
             hint="Is the base URL http instead of https? Redirects are not followed, to keep the credential here.",
             method=call.method,
-            path=f"/api/v1{call.path}",
+            path=call.whole_path,
         )
 
     def _not_an_api(self, call: Call, wanted: str) -> NotAnApi:
@@ -175,7 +175,7 @@ class Transport:
             f"{self.address.base} did not answer with {wanted}",
             hint="Is this the base URL of a docshare server?",
             method=call.method,
-            path=f"/api/v1{call.path}",
+            path=call.whole_path,
         )
 
     def _wait(self, why: str, seconds: float, *, quiet: bool = False) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cli.uploads import PDF, Shelf
 from tests.support.fakefeed import FakeApi, FakeTime, fake_api
 from tests.support.shell import Shell
+
+if TYPE_CHECKING:
+    from tests.support.cast import Person, World
 
 
 @pytest.fixture
@@ -41,3 +45,24 @@ def deck(tmp_path: Path) -> Path:
     path = tmp_path / "deck.pdf"
     path.write_bytes(PDF)
     return path
+
+
+@pytest.fixture
+def house(world: World) -> Iterator[str]:
+    """The address of a real server with the cast of ``world``."""
+    from tests.support.timed import listening
+
+    with listening(world) as url:
+        yield url
+
+
+@pytest.fixture
+def desk(house: str, world: World, time: FakeTime, tmp_path: Path) -> Callable[[Person], Shell]:
+    """A function that gives a person a shell of their own on the real server."""
+
+    def sit(person: Person) -> Shell:
+        shell = Shell(tmp_path / person.email, house, time)
+        shell.env["DOCSHARE_TOKEN"] = person.key
+        return shell
+
+    return sit

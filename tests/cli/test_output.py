@@ -204,7 +204,7 @@ def test_fields_question_mark_lists_them_and_does_nothing_else(api: FakeApi, she
         (("key", "create", "ada@example.com"), ["key", "uuid"]),
         (("account", "create", "ada@example.com"), ["apiKey", "email", "tier", "uuid", "name"]),
         (("login-link", "ada@example.com"), ["url"]),
-        (("sweep",), ["purged", "removed"]),
+        (("sweep",), ["burned", "purged", "expired", "removed"]),
     ],
     ids=lambda value: value[0],
 )

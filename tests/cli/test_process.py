@@ -262,6 +262,10 @@ def test_the_fast_paths_load_next_to_nothing(env: dict[str, str], line: list[str
         ["serve", "-h"],
         ["admin", "-h"],
         ["qr", "-h"],
+        ["variants", "create", "-h"],
+        ["assets", "add", "-h"],
+        ["settings", "schema"],
+        ["settings", "set", "-h"],
     ],
     ids=" ".join,
 )
@@ -314,8 +318,21 @@ def test_a_network_command_loads_only_its_part_of_client_and_contract(
     assert {name.removeprefix("docshare.contract.") for name in modules if "docshare.contract." in name} <= contract
 
 
+@pytest.mark.parametrize("line", [["settings", "get", ID], ["settings", "set", ID, "viewLimit=3"]], ids=" ".join)
+@pytest.mark.parametrize("form", ["json", "table"])
+def test_settings_load_requests_and_nothing_else_heavy(
+    env: dict[str, str], api: FakeApi, line: list[str], form: str
+) -> None:
+    api.on("GET", f"/files/{ID}", FILE | {"viewLimit": 3})
+    api.on("PUT", f"/files/{ID}/settings", b"")
+    modules = loaded(env, *line, "--format", form)
+    assert modules & HEAVY == NETWORK
+    assert not modules & SENDING
+
+
 def test_a_command_loads_only_its_own_module(env: dict[str, str]) -> None:
-    commands = {"upload", "events", "serve", "admin", "qr", "browse", "whoami", "profile", "completion", "help"}
+    commands = {"upload", "events", "serve", "admin", "qr", "browse", "whoami", "profile", "completion", "help",
+                "file_settings"}  # fmt: skip
     found = {name.removeprefix("docshare.cli.") for name in loaded(env, "files", "list", "--json")}
     assert "files" in found
     assert not found & commands

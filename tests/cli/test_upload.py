@@ -125,6 +125,7 @@ def test_what_the_server_would_not_take_is_not_sent(
 @pytest.mark.parametrize(("head", "name", "size", "word"), [
     (b"PK\x03\x04" + bytes(22) + b"\x11\x00\x00\x00word/document.xml", "a.docx", 25 * 2**20 + 1, "may have 25 MB"),
     (b"PK\x03\x04" + bytes(22) + b"\x14\x00\x00\x00ppt/presentation.xml", "a.pptx", 50 * 2**20 + 1, "may have 50 MB"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "a.ppt", 50 * 2**20 + 1, "may have 50 MB"),
     (b"%PDF-", "a.pdf", 2 * 2**30 + 1, "may have 2.0 GB"),
 ])  # fmt: skip
 def test_a_file_above_every_limit_is_not_sent(

@@ -251,6 +251,13 @@ def test_a_failure_of_one_job_does_not_stop_the_others(shelf: Shelf, shell: Shel
     assert (done.code, sorted(done.lines)) == (12, [link(1), link(2)])
 
 
+def test_the_bar_of_several_says_when_only_the_server_is_at_work(shelf: Shelf, shell: Shell, three: list[Path]) -> None:
+    done = shell("upload", *three, "--jobs", "3", "--progress", "json")
+    stages = [json.loads(line)["progress"] for line in done.err.splitlines()]
+    size = sum(path.stat().st_size for path in three)
+    assert {"label": "3 files", "done": size, "total": size, "stage": "processing on server"} in stages
+
+
 # --- doing it again --------------------------------------------------------------------------------------------------
 
 

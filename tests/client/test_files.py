@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+from typing import Any
+
 import pytest
 
 from docshare.client import Client
-from docshare.client.errors import ConnectionLost, Refused
-from tests.support.fakefeed import UUID, Answer, FakeApi, problem
+from docshare.client.errors import ConnectionLost, Refused, UnknownOutcome
+from docshare.contract.wire import instant
+from tests.support.fakefeed import BASE, UUID, Answer, FakeApi, problem
 
 ID = UUID.format(1)
+PDF = b"%PDF-1.7 second"
+REPLACED = {"uuid": ID, "contentVersion": 2, "originalName": "second.pdf", "size": len(PDF)}
 
 
 def test_the_list_is_what_the_server_sent_with_unknown_keys_in_their_order(api: FakeApi, client: Client) -> None:
@@ -75,3 +82,75 @@ def test_content_of_a_burned_link_is_gone(api: FakeApi, client: Client) -> None:
 def test_the_qr_code_is_the_picture_as_it_came(api: FakeApi, client: Client) -> None:
     api.on("GET", f"/files/{ID}/qr-code", Answer(b"\x89PNG", headers={"Content-Type": "image/png"}))
     assert client.files.qr(ID) == b"\x89PNG"
+
+
+def replace(client: Client, **more: Any) -> dict[str, Any]:
+    return client.files.replace(ID, io.BytesIO(PDF), "second.pdf", **more)
+
+
+def revision(**more: Any) -> dict[str, Any]:
+    made = {"contentVersion": 2, "originalName": "second.pdf", "size": len(PDF), "createdAt": instant(int(BASE * 1000))}
+    return made | {"sha256": hashlib.sha256(PDF).hexdigest()} | more
+
+
+@pytest.mark.parametrize(("keep", "query"), [(False, {}), (True, {"clearAnchors": "false"})])
+def test_a_replacement_sends_the_document_and_says_whether_anchors_stay(
+    api: FakeApi, client: Client, keep: bool, query: dict[str, str]
+) -> None:
+    api.on("POST", f"/files/{ID}/content", REPLACED)
+    assert replace(client, keep_anchors=keep) == REPLACED
+    (heard,) = api.heard
+    assert (heard.part(), heard.query) == (("second.pdf", PDF), query)
+
+
+def test_a_replacement_tells_the_digest_and_how_far_it_is(api: FakeApi, client: Client) -> None:
+    api.on("POST", f"/files/{ID}/content", REPLACED)
+    sent: list[int] = []
+    result = replace(client, digest=True, progress=sent.append)
+    assert result["sha256"] == hashlib.sha256(PDF).hexdigest()
+    assert sent == [0, len(PDF)]
+
+
+def test_a_refused_replacement_is_not_sent_again(api: FakeApi, client: Client) -> None:
+    api.on("POST", f"/files/{ID}/content", problem(409, "conflict"))
+    with pytest.raises(Refused) as caught:
+        replace(client)
+    assert (caught.value.code, len(api.heard)) == ("conflict", 1)
+
+
+def test_a_replacement_whose_answer_is_lost_is_found_among_the_revisions(api: FakeApi, client: Client) -> None:
+    api.on("POST", f"/files/{ID}/content", Answer(then="drop"))
+    api.on("GET", f"/files/{ID}", {"uuid": ID, "revisions": [revision(), revision(contentVersion=1)]})
+    assert replace(client) == {**REPLACED, "recovered": True}
+    assert len(api.asked("POST", f"/files/{ID}/content")) == 1
+
+
+@pytest.mark.parametrize("old", [{"sha256": "0" * 64}, {"createdAt": instant(int((BASE - 60) * 1000))}])
+def test_a_replacement_that_did_not_arrive_is_sent_once_more(api: FakeApi, client: Client, old: dict[str, Any]) -> None:
+    api.on("POST", f"/files/{ID}/content", Answer(then="drop"), REPLACED)
+    api.on("GET", f"/files/{ID}", {"uuid": ID, "revisions": [revision(**old)]})
+    assert replace(client) == REPLACED
+    assert len(api.asked("POST", f"/files/{ID}/content")) == 2
+
+
+def test_a_replacement_that_nobody_can_tell_of_is_an_unknown_outcome(api: FakeApi, client: Client) -> None:
+    api.on("POST", f"/files/{ID}/content", problem(504, "x"))
+    api.on("GET", f"/files/{ID}", {"uuid": ID, "revisions": []})
+    with pytest.raises(UnknownOutcome) as caught:
+        replace(client)
+    assert "replacement" in caught.value.detail
+    assert "the file" in caught.value.hint
+
+
+def test_a_file_comes_back_from_the_trash(api: FakeApi, client: Client) -> None:
+    api.on("POST", f"/files/{ID}/restore", {"uuid": ID})
+    assert client.files.restore(ID) == {"uuid": ID}
+
+
+def test_a_claim_sends_its_token_in_the_body_only(api: FakeApi, client: Client) -> None:
+    api.on("POST", "/files/claim", {"uuid": ID, "shareUrl": "https://d.example/x"})
+    assert client.files.claim("ds_ct_x")["uuid"] == ID
+    (heard,) = api.heard
+    assert heard.body == b'{"claimToken": "ds_ct_x"}'
+    assert heard.headers["Content-Type"] == "application/json"
+    assert heard.query == {}

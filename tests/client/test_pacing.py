@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from docshare.client import Client
-from docshare.client.pacing import Budget, read_budget, read_retry_after
+from docshare.client.pacing import Budget, Meter, read_budget, read_retry_after
 from tests.support.fakefeed import BASE, Answer, FakeApi, FakeTime
 
 
@@ -82,3 +82,15 @@ def test_what_one_connection_hears_about_the_limit_its_forks_know(api: FakeApi, 
     with client.fork() as twin:
         twin.account.show()
     assert client.spacing() == 40.0
+
+
+@pytest.mark.parametrize(
+    ("remaining", "requests", "seconds"),
+    [(120, 96, 0.0), (120, 97, 0.5), (120, 200, 52.0), (30, 200, 97.0), (10, 200, 100.0), (0, 2, 1.0)],
+)
+def test_the_time_for_many_requests_is_known_before(remaining: int, requests: int, seconds: float) -> None:
+    """120 a minute, of which 24 are left to others; the rest at two a second."""
+    meter = Meter()
+    assert meter.duration(requests) == 0.0
+    meter.note({"RateLimit": f'"p";r={remaining};t=60', "RateLimit-Policy": '"p";q=120;w=60'}, 0.0, 0.0)
+    assert meter.duration(requests) == pytest.approx(seconds)

@@ -29,7 +29,7 @@ def nodes(root: Command) -> list[Node]:
             path=" ".join(command.path),
             words=tuple((child.path[-1], child.summary) for child in command.children),
             options=(*command.options, _HELP),
-            argument=_first(command.arguments),
+            argument=_offered(command.arguments),
         )
         for command in root.walk()
     ]
@@ -38,8 +38,12 @@ def nodes(root: Command) -> list[Node]:
 _HELP = Option(("--help", "-h"), "", "Show help and end.", "", "", None)
 
 
-def _first(arguments: tuple[Argument, ...]) -> Value | None:
-    return arguments[0].value if arguments else None
+def _offered(arguments: tuple[Argument, ...]) -> Value | None:
+    """The first argument's value, and the fixed words of those behind it: the scripts do not count arguments."""
+    if not arguments:
+        return None
+    first, words = arguments[0].value, (word for each in arguments for word in each.value.words)
+    return Value(tuple(dict.fromkeys(words)), first.kind, first.path)
 
 
 def valued_before_commands(root: Command) -> list[str]:

@@ -12,8 +12,11 @@ _docshare_reply() {{
     # Offer those of the words that begin with what was typed. Readline replaces only what follows the last : or =.
     local word
     for word; do
-        [[ $word == "$typed"* ]] && COMPREPLY+=("${{word:$skip}}")
+        [[ $word == "$typed"* ]] || continue
+        COMPREPLY+=("${{word:$skip}}")
+        [[ $word == *= ]] && compopt -o nospace 2>/dev/null
     done
+    return 0
 }}
 
 _docshare_cached() {{
@@ -108,11 +111,9 @@ def _values(node: Node) -> Iterator[str]:
 
 
 def _offer(value: Value) -> str:
-    if value.words:
-        return f"_docshare_reply {' '.join(value.words)}"
-    if value.kind:
-        return f"_docshare_cached {value.kind}"
-    return "_docshare_local" if value.path else ""
+    cached = [f"_docshare_cached {value.kind}"] if value.kind else []
+    fixed = [f"_docshare_reply {' '.join(value.words)}"] if value.words else []
+    return "; ".join(cached + fixed) or ("_docshare_local" if value.path else "")
 
 
 def _words(every: list[Node]) -> Iterator[str]:

@@ -73,8 +73,7 @@ def _option(option: Option) -> str:
 
 
 def _offer(value: Value) -> str:
-    if value.words:
-        return f"-a {_quoted(' '.join(value.words))}"
-    if value.kind:
-        return f"-a {_quoted(f'(command docshare __complete {value.kind} 2>/dev/null)')}"
+    cached = [f"(command docshare __complete {value.kind} 2>/dev/null)"] if value.kind else []
+    if value.words or cached:
+        return f"-a {_quoted(' '.join((*value.words, *cached)))}"
     return "-F" if value.path else ""

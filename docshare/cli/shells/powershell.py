@@ -81,7 +81,7 @@ def _values(node: Node) -> Iterator[str]:
 
 
 def _offer(value: Value) -> str:
-    return _list([f"<{value.kind}>"] if value.kind else value.words)
+    return _list([*([f"<{value.kind}>"] if value.kind else []), *value.words])
 
 
 def _arguments(every: list[Node]) -> Iterator[str]:

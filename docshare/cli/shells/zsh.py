@@ -19,6 +19,13 @@ _docshare_cached() {{
     _describe -t "$1" "$1" found
 }}
 
+_docshare_fixed() {{
+    # A word that ends with = is to be typed on; behind any other stands a space.
+    local -a whole=("${{(@)argv:#*=}}") begun=("${{(@M)argv:#*=}}")
+    compadd -a whole
+    compadd -S '' -a begun
+}}
+
 _docshare() {{
     local current='' before='' word
     local -a commands options
@@ -106,11 +113,9 @@ def _values(node: Node) -> Iterator[str]:
 
 
 def _offer(value: Value) -> str:
-    if value.words:
-        return f"local -a given=({' '.join(value.words)}); _describe -t values value given"
-    if value.kind:
-        return f"_docshare_cached {value.kind}"
-    return "_files" if value.path else ""
+    cached = [f"_docshare_cached {value.kind}"] if value.kind else []
+    fixed = [f"_docshare_fixed {' '.join(value.words)}"] if value.words else []
+    return "; ".join(cached + fixed) or ("_files" if value.path else "")
 
 
 def _words(every: list[Node]) -> Iterator[str]:

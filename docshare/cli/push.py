@@ -1,0 +1,136 @@
+"""``docshare push``: one line that is safe to run after every build."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli import bulk, memory
+from docshare.cli.context import Context, current
+from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.manifest import Manifest
+from docshare.cli.output import Spec
+from docshare.cli.pushing import Pusher
+from docshare.cli.sources import STDIN, Item, checked, items_of, spooled
+from docshare.cli.storage import locked
+from docshare.cli.text import clean, human_size
+from docshare.cli.typer_compat import App
+from docshare.contract import fields
+from docshare.contract.problems import Problem
+
+app = App()
+
+
+def _lines(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+    screen = context.out_screen
+    yield screen.paint("bold", clean(str(row["url"])))
+    if not context.options.quiet:
+        facts = [str(row["status"]), str(row["path"]), human_size(row["size"])]
+        facts += [f"version {row['contentVersion']}"] if "contentVersion" in row else []
+        yield screen.paint("dim", f" {screen.glyph('·')} ".join(map(clean, facts)))
+
+
+_PUSHED = Spec(
+    plain=("url",),
+    fields=("status", "uuid", "shortId", "shareUrl", "contentVersion", "slug", "path", "size", "sha256"),
+    id="shortId",
+    human=_lines,
+)
+
+
+@app.command("push", spec=_PUSHED)
+def push(
+    path: Annotated[str, typer.Argument(metavar="FILE", help="The document; '-' is stdin.")],
+    slug: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The link's own name, by which its file is known. [Pro]")
+    ] = None,
+    manifest: Annotated[
+        Path | None, typer.Option(metavar="F.jsonl", help="Keep the file's link here, under the path of FILE.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name that readers see; needed with '-'.")] = None,
+    keep_anchors: Annotated[
+        bool, typer.Option("--keep-anchors", help="Leave hotspots and notes on their pages.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+) -> ExitCode:
+    """Share a document under a fixed name: the same line for every build.
+
+    The first push uploads the document. Later ones replace its content behind the same link if its bytes have changed
+    (which needs the Pro plan), and do nothing if they have not. Only the link is printed; --json also tells what was
+    done: "created", "replaced" or "unchanged".
+
+    The file is known by its slug, by a manifest (the ledger that upload --manifest keeps too), or by both. Two pushes
+    of one name at the same time end in one file. Word and PowerPoint files are converted by the server; that their
+    bytes are the same can only be told with a manifest.
+
+    Examples:
+
+      docshare push report.pdf --slug q3
+      url=$(docshare push build/manual.pdf --manifest shared.jsonl)
+      make-report | docshare push - --name report.pdf --slug nightly
+    """
+    ctx = current()
+    if slug is None and manifest is None:
+        raise Stop(
+            ExitCode.USAGE, "by what shall the document be known?", hint="Give --slug NAME or --manifest F.jsonl."
+        )
+    if path == STDIN and manifest is not None:
+        raise Stop(ExitCode.USAGE, "a manifest knows documents by their path, and '-' (stdin) has none")
+    printer = ctx.emitter(_PUSHED)
+    with ExitStack() as held:
+        item = _item(ctx, path, name, held)
+        ledger = None if manifest is None else _ledger(manifest, held)
+        client = held.enter_context(ctx.client())
+        pusher = Pusher(ctx, client, item, _digest(item), slug=_checked(slug), ledger=ledger, keep_anchors=keep_anchors)
+        if dry_run:
+            request = pusher.planned()
+            return bulk.planned(ctx, [] if request is None else [request])
+        row = pusher.run()
+    memory.remember_last(ctx, row)
+    printer.emit(row)
+    return ExitCode.OK
+
+
+def _item(ctx: Context, path: str, name: str | None, held: ExitStack) -> Item:
+    """The document, looked at. Stop (2) for what the server would not take."""
+    if path != STDIN:
+        (item,) = items_of([path], name)
+    elif name is not None:
+        item = spooled(ctx, name, held)
+    else:
+        raise Stop(ExitCode.USAGE, "'-' needs --name: what shall the file be called?")
+    item = checked(item)
+    if item.refusal is not None:
+        raise item.refusal
+    return item
+
+
+def _ledger(path: Path, held: ExitStack) -> Manifest:
+    """The manifest, held until the end: a second push waits, and then knows what the first has done."""
+    held.enter_context(locked(path.with_name(f".{path.name}.lock")))
+    return Manifest(path).load()
+
+
+def _digest(item: Item) -> str:
+    try:
+        with item.open() as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        why = f"{item.path} cannot be read: {error.strerror or error}"
+        raise Stop(ExitCode.USAGE, why, code="local_file") from error
+
+
+def _checked(slug: str | None) -> str | None:
+    """``slug`` if the server could take it, else Stop (2)."""
+    if slug is None:
+        return None
+    try:
+        found = fields.slug("slug", slug)
+    except Problem as problem:
+        raise Stop(ExitCode.USAGE, problem.detail) from None
+    if not found:
+        raise Stop(ExitCode.USAGE, "--slug is empty")
+    return found

@@ -1,0 +1,271 @@
+"""The options that set settings: those of ``docshare upload``, and all of ``docshare settings set``.
+
+They are declared once, as dataclasses; ``collecting`` gives them to a command, which gets one object with their values.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.setting_changes import Changes
+from docshare.cli.setting_schema import ROWS, canonical, is_whole, known
+from docshare.cli.setting_values import (
+    STDIN,
+    assignment,
+    from_json,
+    from_text,
+    moment,
+    read_settings,
+    read_text,
+    window,
+)
+from docshare.contract.viewer import PRESETS
+from docshare.contract.wire import instant
+
+if TYPE_CHECKING:
+    from docshare.cli.context import Context
+
+T = TypeVar("T")
+Words = list[str] | None
+Text = str | None
+Switch = bool | None
+
+
+def _text(metavar: str, help: str) -> Any:
+    return typer.Option(metavar=metavar, help=help)
+
+
+def _switch(names: str, help: str) -> Any:
+    return typer.Option(names, help=help)
+
+
+@dataclass(frozen=True)
+class SharingOptions:
+    """What is most often set on a share link; None where nothing was said."""
+
+    mode: Annotated[Text, _text("MODE", "Viewer: standard, flipbook, swipe or magazine.")] = None
+    password_file: Annotated[Text, _text("F", "Protect with the password in a file; '-' is stdin. [Basic]")] = None
+    password_prompt: Annotated[bool, typer.Option("--password-prompt", help="Ask for a password. [Basic]")] = False
+    download: Annotated[Switch, _switch("--download/--no-download", "Whether readers may download.")] = None
+    expires: Annotated[Text, _text("TIME", "End the link: 7d, a date (its end), a time, or never.")] = None
+    hide_expiry: Annotated[Switch, _switch("--hide-expiry/--show-expiry", "Whether readers see the end.")] = None
+    views: Annotated[int | None, typer.Option(metavar="N", help="Destroy after N views; 0: never. [Basic]")] = None
+    pages: Annotated[Text, _text("A-B", "Show these pages only; all: every page. [Pro]")] = None
+    require_email: Annotated[
+        Switch, _switch("--require-email/--no-require-email", "Ask readers for an e-mail address. [Pro]")
+    ] = None
+    email_domain: Annotated[Words, _text("D", "Let only addresses of this domain in; many are possible. [Pro]")] = None
+    notify: Annotated[Switch, _switch("--notify/--no-notify", "Tell me about each view. [Basic]")] = None
+    watermark: Annotated[Switch, _switch("--watermark/--no-watermark", "Stamp the pages. [Pro]")] = None
+    receipt: Annotated[Switch, _switch("--receipt/--no-receipt", "Ask readers to confirm receipt. [Basic]")] = None
+    slug: Annotated[Text, _text("NAME", "Name of the link: /NAME. [Pro]")] = None
+    assignments: Annotated[
+        Words, typer.Option("--set", metavar="KEY=VALUE", help="Set anything; see docshare settings schema.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class UploadSettings(SharingOptions):
+    """The options of ``docshare upload``."""
+
+    source: Annotated[
+        Text, typer.Option("--settings", metavar="F", help="Settings in a JSON or TOML file; '-' is stdin.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class AllSettings(SharingOptions):
+    """The options of ``docshare settings set``."""
+
+    comments: Annotated[Switch, _switch("--comments/--no-comments", "Let readers leave notes. [Pro]")] = None
+    comments_public: Annotated[
+        Switch, _switch("--comments-public/--no-comments-public", "Let readers see each other's notes. [Pro]")
+    ] = None
+    notify_comments: Annotated[
+        Switch, _switch("--notify-comments/--no-notify-comments", "Tell me about notes. [Pro]")
+    ] = None
+    marks: Annotated[Switch, _switch("--marks/--no-marks", "Let readers mark pages. [Pro]")] = None
+    annotations: Annotated[Switch, _switch("--annotations/--no-annotations", "Let readers annotate. [Pro]")] = None
+    gate: Annotated[Text, _text("F", "Form that readers fill in, a JSON file; none: no form. [Pro]")] = None
+    ga4: Annotated[Text, _text("G-ID", "Analytics measurement id; none: no analytics. [Pro]")] = None
+    brand: Annotated[Text, _text("#RRGGBB", "Accent colour. [Pro]")] = None
+    cta_label: Annotated[Text, _text("TEXT", "Words on the button for readers. [Pro]")] = None
+    cta_url: Annotated[Text, _text("URL", "Where that button leads. [Pro]")] = None
+    watermark_opacity: Annotated[
+        float | None, typer.Option(metavar="N", help="How strong the stamp is: 0.05 to 0.5. [Pro]")
+    ] = None
+    background: Annotated[
+        Text, _text("LOOK", "#RRGGBB, dusk, sand, slate, forest, blush, mono, asset:ID, or none. [Basic]")
+    ] = None
+    logo: Annotated[Text, _text("asset:ID", "Logo, uploaded as an asset; none: no logo. [Basic]")] = None
+    source: Annotated[
+        Text, typer.Option("--from-file", metavar="F", help="Settings in a JSON or TOML file; '-' is stdin.")
+    ] = None
+
+
+def collecting(kind: type[T], name: str = "given") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate a command so that it takes the options of ``kind`` and gets their values as its parameter ``name``."""
+    taken = inspect.signature(kind, eval_str=True).parameters
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        own = dict(inspect.signature(function, eval_str=True).parameters)
+        del own[name]
+
+        @functools.wraps(function)
+        def run(**values: Any) -> Any:
+            chosen = kind(**{key: values.pop(key) for key in taken})
+            return function(**values, **{name: chosen})
+
+        shown = [each.replace(kind=each.KEYWORD_ONLY) for each in (*own.values(), *taken.values())]
+        vars(run)["__signature__"] = inspect.Signature(shown)
+        run.__annotations__ = {each.name: each.annotation for each in shown}
+        return run
+
+    return decorate
+
+
+# Option -> the setting that takes its value as it is.
+_PLAIN = {
+    "mode": "viewerMode", "download": "allowDownload", "views": "viewLimit", "require_email": "requireEmail",
+    "email_domain": "gateDomains", "notify": "notifyOnView", "watermark": "watermark", "receipt": "askReceipt",
+    "slug": "slug", "comments": "commentsEnabled", "comments_public": "commentsAllowPublic",
+    "notify_comments": "notifyOnComment", "marks": "marksEnabled", "annotations": "annotationsEnabled",
+    "brand": "brand.accentColor", "cta_label": "cta.label", "cta_url": "cta.url",
+    "watermark_opacity": "watermarkStyle.opacity",
+}  # fmt: skip
+_NONE = "none"
+_ASSET = "asset:"
+
+
+def gather(
+    context: "Context",
+    given: SharingOptions,
+    words: Iterable[str] = (),
+    *,
+    lenient: bool = False,
+    ids_on_stdin: bool = False,
+) -> Changes:
+    """Everything the options and the ``words`` (``key=value``) say, judged as far as that is possible without the file.
+
+    A file of settings comes first; what is said on the line goes before it. Stop (2) for what is not allowed.
+    """
+    source, gate = (getattr(given, name, None) for name in ("source", "gate"))
+    if (source, gate, given.password_file).count(STDIN) + ids_on_stdin > 1:
+        raise Stop(ExitCode.USAGE, "'-' (stdin) can be read once only")
+    changes = Changes(lenient=lenient)
+    if source is not None:
+        changes.load(
+            read_settings(context, source, "--settings" if isinstance(given, UploadSettings) else "--from-file")
+        )
+    for option, key in _PLAIN.items():
+        value = getattr(given, option, None)
+        if value is not None:
+            changes.put(key, _said(key, value))
+    _put_times_and_pages(context, given, changes)
+    if isinstance(given, AllSettings):
+        _put_looks(context, given, changes)
+    for word in (*(given.assignments or ()), *words):
+        _put_word(context, changes, word, lenient=lenient)
+    secret = _password(context, given)
+    if secret is not None:
+        changes.put_password(secret)
+    return changes
+
+
+def _said(key: str, value: Any) -> Any:
+    if value == "":  # in a script it is most often a variable that was never set
+        raise Stop(ExitCode.USAGE, f"{key} is empty", hint=f"To clear it: docshare settings clear FILE {key}")
+    return value
+
+
+def _put_times_and_pages(context: "Context", given: SharingOptions, changes: Changes) -> None:
+    if given.hide_expiry is not None:
+        changes.put("showExpiry", not given.hide_expiry)
+    if given.pages is not None:
+        changes.put("pageRange", window(given.pages, "--pages"))
+    if given.expires == "never":
+        changes.put("neverExpire", True)
+    elif given.expires is not None:
+        changes.put("deleteAt", instant(_future(context, given.expires)))
+
+
+def _future(context: "Context", text: str) -> int:
+    found = moment(context, text, "--expires")
+    if found <= context.now():
+        hint = "A dead link stays dead. If that is meant: deleteAt=TIME takes a time in the past."
+        raise Stop(ExitCode.USAGE, f"--expires: {text!r} is in the past", hint=hint)
+    return found
+
+
+def _put_looks(context: "Context", given: AllSettings, changes: Changes) -> None:
+    if given.gate is not None:
+        form = None if given.gate == _NONE else from_json(read_text(context, given.gate, "--gate"), given.gate)
+        changes.put("gateFields", form)
+    if given.ga4 is not None:
+        changes.put("ga4Id", None if given.ga4 == _NONE else given.ga4)
+    if given.logo is not None:
+        changes.put(*(("logo", None) if given.logo == _NONE else ("logo.assetId", given.logo.removeprefix(_ASSET))))
+    if given.background is not None:
+        changes.put("background", _background(given.background))
+
+
+def _background(look: str) -> dict[str, str] | None:
+    if look == _NONE:
+        return None
+    if look in PRESETS:
+        return {"type": "gradient", "preset": look}
+    if look.startswith(_ASSET):
+        return {"type": "image", "assetId": look.removeprefix(_ASSET)}
+    return {"type": "solid", "color": look}
+
+
+def _put_word(context: "Context", changes: Changes, word: str, *, lenient: bool) -> None:
+    key, as_json, text = assignment(word)
+    row = ROWS.get(canonical(key))
+    if key == "password":
+        changes.put(key, None)  # which refuses it, and says what to do
+    elif as_json:
+        given = read_text(context, text[1:], key) if text.startswith("@") else text
+        changes.put(key, from_json(given, key))
+    elif row is not None:
+        changes.put(key, from_text(context, row, text))
+    elif is_whole(key):
+        changes.put(key, None if text == "null" else from_json(text, key))
+    else:
+        changes.put(key, text if lenient else known(key))  # an unknown key is refused here
+
+
+def _password(context: "Context", given: SharingOptions) -> str | None:
+    if given.password_file is not None and given.password_prompt:
+        raise Stop(ExitCode.USAGE, "--password-file and --password-prompt exclude each other")
+    if given.password_prompt:
+        secret = _asked(context)
+    elif given.password_file is not None:
+        secret = read_text(context, given.password_file, "--password-file").removesuffix("\n").removesuffix("\r")
+    else:
+        return None
+    if not secret:
+        raise Stop(
+            ExitCode.USAGE, "the password is empty", hint="To take it away: docshare settings clear FILE password"
+        )
+    from docshare.cli.connection import keep_secret
+
+    return keep_secret(context, secret)
+
+
+def _asked(context: "Context") -> str:
+    """The password, typed twice without being shown, and not trimmed."""
+    if not context.may_prompt:
+        hint = "Give --password-file F."
+        raise Stop(ExitCode.USAGE, "the password cannot be asked for here", hint=hint, code="prompt")
+    import getpass
+
+    secret = getpass.getpass("Password: ", stream=context.stderr)
+    if getpass.getpass("Once more: ", stream=context.stderr) != secret:
+        raise Stop(ExitCode.USAGE, "the two passwords differ; nothing was changed")
+    return secret

@@ -1,0 +1,274 @@
+"""``docshare settings get``, ``schema``, ``export``, ``apply`` and ``copy``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cast import Person, World
+from tests.support.fakefeed import UUID, FakeApi
+from tests.support.shell import Shell
+
+Desk = Callable[[Person], Shell]
+
+ID, OTHER = "aB3dE5fG7hJ9", "zY9xW8vU7tS6"
+ASSET = UUID.format(7)
+FILE: dict[str, Any] = {
+    "uuid": UUID.format(1),
+    "shortId": ID,
+    "slug": "q2",
+    "originalName": "deck.pdf",
+    "size": 5,
+    "deleteAt": "2026-10-01T14:13:20.000Z",
+    "viewerMode": "flipbook",
+    "protected": True,
+    "allowDownload": False,
+    "requireEmail": False,
+    "viewerSettings": {"flip": {"speedMs": 300}, "ga4Id": "G-ABCDEF1234"},
+    "pageRange": {"from": 2, "to": 3},
+}
+NO_SETTINGS = {"uuid", "shortId", "originalName", "size"}
+
+
+@pytest.fixture
+def stub(api: FakeApi) -> FakeApi:
+    api.on("GET", f"/files/{ID}", FILE)
+    api.on("GET", f"/files/{OTHER}", FILE | {"shortId": OTHER})
+    api.on("PUT", f"/files/{OTHER}/settings", b"")
+    return api
+
+
+def written(api: FakeApi) -> list[Any]:
+    return [json.loads(heard.body) for heard in api.asked("PUT", f"/files/{OTHER}/settings")]
+
+
+# --- get -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_pipe_gets_a_line_for_each_setting_by_the_key_that_sets_it(stub: FakeApi, shell: Shell) -> None:
+    assert shell("settings", "get", ID).lines == [
+        "viewerMode\tflipbook",
+        "protected\ttrue",
+        "allowDownload\tfalse",
+        "requireEmail\tfalse",
+        "deleteAt\t2026-10-01T14:13:20.000Z",
+        'pageRange\t{"from":2,"to":3}',
+        "slug\tq2",
+        "flip.speedMs\t300",
+        "ga4Id\tG-ABCDEF1234",
+    ]
+
+
+def test_a_terminal_gets_two_columns_in_groups_with_the_plan(stub: FakeApi, shell: Shell) -> None:
+    shell.tty = True
+    assert shell("settings", "get", ID, "--no-color").lines == [
+        "viewerMode     flipbook",
+        "protected      true  [basic]",
+        "allowDownload  false",
+        "requireEmail   false  [pro]",
+        "deleteAt       2026-10-01T14:13:20.000Z",
+        'pageRange      {"from":2,"to":3}  [pro]',
+        "slug           q2  [pro]",
+        "",
+        "flip.speedMs   300  [basic]",
+        "",
+        "ga4Id          G-ABCDEF1234  [pro]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("slug", "q2"), ("allowDownload", "false"), ("password", "true"), ("protected", "true"), ("viewLimit", ""),
+        ("flip.speedMs", "300"), ("flip.layout", "adaptive"), ("viewerSettings.flip.speedMs", "300"),
+        ("background.color", "#ffffff"), ("cta.label", ""), ("flip", '{"speedMs":300}'),
+        ("viewerSettings", '{"flip":{"speedMs":300},"ga4Id":"G-ABCDEF1234"}'), ("pageRange", '{"from":2,"to":3}'),
+    ],
+)  # fmt: skip
+def test_one_key_prints_the_bare_value_in_effect(stub: FakeApi, shell: Shell, key: str, value: str) -> None:
+    assert shell("settings", "get", ID, key).out == f"{value}\n"
+    shell.tty = True
+    assert shell("settings", "get", ID, key).out == f"{value}\n"
+
+
+def test_several_keys_print_their_lines(stub: FakeApi, shell: Shell) -> None:
+    assert shell("settings", "get", ID, "flip.rtl", "slug").lines == ["flip.rtl\tfalse", "slug\tq2"]
+
+
+def test_json_is_an_object_with_viewer_settings_inside(stub: FakeApi, shell: Shell) -> None:
+    everything = shell("settings", "get", ID, "--json").json
+    assert everything == {key: value for key, value in FILE.items() if key not in NO_SETTINGS}
+    assert shell("settings", "get", ID, "flip.speedMs", "--json").json == {"flip.speedMs": 300}
+    assert shell("settings", "get", ID, "--fields", "viewerSettings.flip.speedMs").out == "300\n"
+    assert shell("settings", "get", ID, "--query", "viewerSettings.flip.speedMs").out == "300\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "named"),
+    [("flip.speed", "Did you mean flip.speedMs"), ("slgu", "Did you mean slug?"), ("neverExpire", "shown nowhere")],
+)
+def test_an_unknown_key_is_2_and_asks_nobody(stub: FakeApi, shell: Shell, key: str, named: str) -> None:
+    done = shell("settings", "get", ID, key)
+    assert (done.code, done.out, stub.heard) == (2, "", [])
+    assert named in done.err
+
+
+# --- schema ----------------------------------------------------------------------------------------------------------
+
+# key, type, range or words, default, plan, typed from the specification
+SCHEMA: list[tuple[str, str, Any, Any, str]] = [
+    ("viewerMode", "word", ["standard", "flipbook", "swipe", "magazine"], "standard", "free"),
+    ("password", "password", None, None, "basic"),
+    ("allowDownload", "boolean", None, True, "free"),
+    ("showExpiry", "boolean", None, True, "free"),
+    ("requireEmail", "boolean", None, False, "pro"),
+    ("notifyOnView", "boolean", None, False, "basic"),
+    ("deleteAt", "datetime", None, None, "free"),
+    ("viewLimit", "integer", (0, 1_000_000), None, "basic"),
+    ("pageRange", "pages", None, None, "pro"),
+    ("gateFields", "form", None, None, "pro"),
+    ("gateDomains", "domains", None, None, "pro"),
+    ("askReceipt", "boolean", None, False, "basic"),
+    ("watermark", "boolean", None, False, "pro"),
+    ("slug", "slug", None, None, "pro"),
+    ("background.type", "word", ["solid", "gradient", "image"], "solid", "basic"),
+    ("background.blur", "integer", (0, 20), 0, "basic"),
+    ("background.dim", "integer", (0, 80), 0, "basic"),
+    ("page.shadow", "integer", (0, 3), 1, "basic"),
+    ("flip.speedMs", "integer", (200, 1200), 450, "basic"),
+    ("swipe.intervalMs", "integer", (3000, 30000), 6000, "basic"),
+    ("protect.print", "boolean", None, False, "basic"),
+    ("protect.blurOnLeave", "boolean", None, False, "pro"),
+    ("ga4Id", "measurement", None, None, "pro"),
+    ("brand.toolbarTheme", "word", ["light", "dark", "auto"], "auto", "pro"),
+    ("cta.position", "word", ["tl", "tr", "bl", "br", "bar"], "br", "pro"),
+    ("watermarkStyle.opacity", "number", (0.05, 0.5), 0.12, "pro"),
+]
+
+
+@pytest.mark.parametrize(("key", "kind", "allowed", "default", "plan"), SCHEMA, ids=[row[0] for row in SCHEMA])
+def test_the_schema_for_programs_has_types_ranges_and_plans(
+    shell: Shell, key: str, kind: str, allowed: Any, default: Any, plan: str
+) -> None:
+    (row,) = shell("settings", "schema", key, "--json").json
+    assert (row["type"], row["plan"], row.get("default")) == (kind, plan, default)
+    if isinstance(allowed, tuple):
+        assert (row["minimum"], row["maximum"]) == allowed
+    else:
+        assert row.get("values") == allowed
+    assert row["path"] == (f"viewerSettings.{key}" if "." in key or key == "ga4Id" else key)
+
+
+def test_the_schema_lists_every_setting_and_asks_nobody(api: FakeApi, shell: Shell) -> None:
+    keys = [row["key"] for row in shell("settings", "schema", "--json").json]
+    assert len(keys) == len(set(keys)) == 22 + 37  # fields of the body, and of viewerSettings
+    plain = shell("settings", "schema")
+    assert [line.split("\t")[0] for line in plain.lines] == keys
+    assert "flip.speedMs\tinteger\t200 to 1200\t450\tbasic" in plain.lines
+    shell.tty = True
+    assert "flip.speedMs" in shell("settings", "schema").out
+    assert shell("settings", "schema", "nonsense").code == 2
+    assert api.heard == []
+
+
+def test_the_schema_says_what_clears(shell: Shell) -> None:
+    clears = {row["key"]: row["clear"] for row in shell("settings", "schema", "--json").json if "clear" in row}
+    assert clears == {
+        "password": "", "viewLimit": 0, "pageRange": {"from": 0, "to": 0}, "gateFields": [], "gateDomains": [],
+        "slug": "",
+    }  # fmt: skip
+
+
+# --- export, apply, copy ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rich(world: World, desk: Desk, tmp_path: Path) -> tuple[Shell, str, str]:
+    """Pia's shell, a file of hers with all sorts of settings, and a plain one."""
+    pia = desk(world.pia)
+    first, second = (str(world.pia.upload()["shortId"]) for _ in range(2))
+    (tmp_path / "p").write_text("geheim")
+    done = pia("settings", "set", first, "--password-file", tmp_path / "p", "--slug", "q3", "--views", "9", "--pages",
+               "1-2", "--email-domain", "a.org", "--expires", "9d", "--mode", "swipe", "flip.rtl=true")  # fmt: skip
+    assert done.code == 0, done.err
+    return pia, first, second
+
+
+PERSONAL = {"uuid", "shortId", "slug", "protected", "shareUrl", "createdAt", "updatedAt"}
+
+
+def settings_of(world: World, file: str) -> dict[str, Any]:
+    shown = world.pia.get(f"/api/v1/files/{file}").get_json()
+    return {key: value for key, value in shown.items() if key not in PERSONAL}
+
+
+def test_what_is_exported_gives_another_file_the_same_state(
+    rich: tuple[Shell, str, str], world: World, tmp_path: Path
+) -> None:
+    pia, first, second = rich
+    (tmp_path / "s.json").write_text(pia("settings", "export", first).out)
+    assert pia("settings", "apply", "-f", tmp_path / "s.json", second).code == 0
+    assert settings_of(world, second) == settings_of(world, first)
+    shown = world.pia.get(f"/api/v1/files/{second}").get_json()
+    assert (shown["protected"], "slug" in shown) == (False, False)
+
+
+def test_an_exported_state_takes_away_what_is_unset_in_it(
+    rich: tuple[Shell, str, str], world: World, tmp_path: Path
+) -> None:
+    pia, first, second = rich
+    plain = settings_of(world, second)
+    (tmp_path / "s.json").write_text(pia("settings", "export", second, "--json").out)
+    assert pia("settings", "apply", "-f", tmp_path / "s.json", first, "--strict").code == 0
+    assert settings_of(world, first) == plain
+    shown = world.pia.get(f"/api/v1/files/{first}").get_json()
+    assert (shown["protected"], shown["slug"]) == (True, "q3")
+
+
+def test_copy_gives_other_files_the_same_without_password_and_name(rich: tuple[Shell, str, str], world: World) -> None:
+    pia, first, second = rich
+    third = str(world.pia.upload()["shortId"])
+    assert pia("settings", "copy", first, second, third).code == 0
+    assert settings_of(world, second) == settings_of(world, third) == settings_of(world, first)
+    assert pia("settings", "get", second, "password").out == "false\n"
+
+
+def test_apply_replaces_the_viewers_settings_as_a_whole(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text('slug = "q4"\n[viewerSettings.page]\nshadow = 3\n')
+    assert shell("settings", "apply", "-f", tmp_path / "s.toml", OTHER, "--no-read-back").code == 0
+    (tmp_path / "t.json").write_text('{"slug": "q5"}')
+    assert shell("settings", "apply", "-f", "-", OTHER, stdin=b'{"slug": "q5"}').code == 0
+    assert written(stub) == [{"slug": "q4", "viewerSettings": {"page": {"shadow": 3}}}, {"slug": "q5"}]
+
+
+def test_assets_stay_with_their_file(stub: FakeApi, shell: Shell) -> None:
+    looks = {
+        "background": {"type": "image", "assetId": ASSET, "dim": 20},
+        "logo": {"assetId": ASSET, "position": "tl"},
+        "ga4Id": "G-ABCDEF1234",
+    }
+    stub.on("GET", f"/files/{ID}", FILE | {"viewerSettings": looks})
+    done = shell("settings", "copy", ID, OTHER)
+    assert "not copied: background.assetId, logo.assetId, background.type" in done.err
+    assert written(stub)[0]["viewerSettings"] == {
+        "background": {"dim": 20}, "logo": {"position": "tl"}, "ga4Id": "G-ABCDEF1234",
+    }  # fmt: skip
+
+
+def test_an_expired_file_hands_nothing_on(stub: FakeApi, shell: Shell) -> None:
+    stub.on("GET", f"/files/{ID}", FILE | {"deleteAt": "2026-09-21T14:13:20.000Z"})
+    done = shell("settings", "copy", ID, OTHER)
+    assert done.code == 2
+    assert written(stub) == []
+
+
+def test_a_dry_run_of_copy_and_apply_and_clear_writes_nothing(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text('{"slug": "q5"}')
+    for line in (["copy", ID, OTHER], ["apply", "-f", tmp_path / "s.json", OTHER], ["clear", OTHER, "slug"]):
+        done = shell("settings", *line, "-n")
+        assert (done.code, done.out.split("\t")[:2]) == (0, ["PUT", f"/api/v1/files/{OTHER}/settings"])
+    assert written(stub) == []

@@ -1,0 +1,93 @@
+"""``docshare settings set`` with a manage token: the credential of an upload that nobody has claimed yet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cast import Person, World
+from tests.support.fakefeed import FakeApi, problem
+from tests.support.shell import TOKEN, Shell
+
+Desk = Callable[[Person], Shell]
+
+ID = "aB3dE5fG7hJ9"
+MANAGE = "ds_mt_" + "m" * 32
+
+
+@pytest.fixture
+def stub(api: FakeApi) -> FakeApi:
+    """A server that takes any settings, and shows nothing."""
+    api.on("PUT", f"/files/{ID}/settings", b"")
+    return api
+
+
+def written(api: FakeApi) -> list[Any]:
+    return [json.loads(heard.body) for heard in api.asked("PUT", f"/files/{ID}/settings")]
+
+
+def test_a_manage_token_is_the_only_credential_and_nothing_is_read(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(f"{MANAGE}\n")
+    done = shell("settings", "set", ID, "--expires", "6d", "--no-download", "-vv",
+                 "--manage-token-file", tmp_path / "token")  # fmt: skip
+    assert done.code == 0
+    assert [(heard.method, heard.path) for heard in stub.heard] == [("PUT", f"/files/{ID}/settings")]
+    assert stub.heard[0].headers["Authorization"] == f"Bearer {MANAGE}"
+    assert MANAGE not in done.err + done.out
+    assert TOKEN not in done.err
+
+
+def test_a_manage_token_writes_what_free_allows_on_a_real_server(desk: Desk, world: World, tmp_path: Path) -> None:
+    from tests.support.settings import Shared, abandon
+
+    file = Shared(world, world.pia)
+    name = file.made["shortId"]
+    (tmp_path / "token").write_text(abandon(world, file).key)
+    pia = desk(world.pia)
+    line = ("--manage-token-file", tmp_path / "token")
+    assert pia("settings", "set", name, "--mode", "swipe", "--expires", "6d", *line).code == 0
+    refused = pia("settings", "set", name, "flip.rtl=true", "--slug", "x", *line, "--json")
+    assert (refused.code, refused.error["code"]) == (6, "plan_required")
+    assert "slug: pro" in refused.error["hint"]
+    stored = world.rt.db.row("SELECT settings, delete_at FROM files WHERE short_id = ?", (name,))
+    assert stored == ('{"viewerMode":"swipe"}', 1_790_000_000_000 + 6 * 86_400_000)
+
+
+def test_a_manage_token_needs_no_other_credential(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(MANAGE)
+    del shell.env["DOCSHARE_TOKEN"]
+    line = ("settings", "set", ID, "--no-download")
+    assert shell(*line).code == 4
+    assert shell(*line, "--manage-token-file", tmp_path / "token").code == 0
+    assert written(stub) == [{"allowDownload": False}]
+
+
+@pytest.mark.parametrize("expiry", ["never", "8d", "2027-01-01"])
+def test_with_a_manage_token_a_link_lives_for_7_days_at_most(
+    stub: FakeApi, shell: Shell, tmp_path: Path, expiry: str
+) -> None:
+    (tmp_path / "token").write_text(MANAGE)
+    done = shell("settings", "set", ID, "--expires", expiry, "--manage-token-file", tmp_path / "token")
+    assert done.code == 2
+    assert "7 days" in done.err
+    assert stub.heard == []
+
+
+@pytest.mark.parametrize("raw", [None, ""])
+def test_a_manage_token_must_be_there(stub: FakeApi, shell: Shell, tmp_path: Path, raw: str | None) -> None:
+    if raw is not None:
+        (tmp_path / "token").write_text(raw)
+    assert shell("settings", "set", ID, "--slug", "x", "--manage-token-file", tmp_path / "token").code == 2
+    assert stub.heard == []
+
+
+def test_a_refused_manage_token_is_named_by_its_file(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(MANAGE)
+    stub.on("PUT", f"/files/{ID}/settings", problem(401, "unauthorized"))
+    done = shell("settings", "set", ID, "--no-download", "--manage-token-file", tmp_path / "token")
+    assert done.code == 4
+    assert f"--manage-token-file {tmp_path / 'token'}" in done.err
