@@ -43,6 +43,7 @@ def make(tmp_path: Path, clock: Clock, engine: Engine) -> Iterator[Callable[...,
 
     yield build
     for world in made:
+        world.rt.converter.close()
         world.rt.pages.close()
         world.rt.db.close()
 

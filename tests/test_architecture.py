@@ -20,6 +20,7 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
     ),
     "docshare.server.models": ("docshare.server.services", "docshare.server.rules", "flask"),
     "docshare.server.pdf": ("docshare.server.models", "docshare.server.services", "flask"),
+    "docshare.server.outbound": ("docshare.server.models", "docshare.server.services", "flask"),
     "docshare.server.office": ("docshare.server.models", "docshare.server.services", "flask"),
     "docshare.server.blobs": ("docshare.server.models", "docshare.server.services", "flask"),
     **{

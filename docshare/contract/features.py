@@ -77,6 +77,13 @@ def plan_problem(needed: Plan, what: str) -> Problem:
     return Problem("plan_required", f"{what} requires the {needed.tier} plan or higher.")
 
 
+def require_plan(plan: Plan, operation: str, what: str) -> None:
+    """Raise ``plan_required`` when ``plan`` may not call ``operation``; ``what`` as for ``plan_problem``."""
+    needed = operation_plan(operation)
+    if plan < needed:
+        raise plan_problem(needed, what)
+
+
 def keys_for(table: dict[str, Plan], plan: Plan) -> tuple[str, ...]:
     """The keys of ``REPORT_SUMMARY`` or ``REPORT_SECTIONS`` that ``plan`` may see, in order."""
     return tuple(key for key, needed in table.items() if plan >= needed)

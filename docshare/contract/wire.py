@@ -3,9 +3,11 @@
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Any
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = 86_400_000  # milliseconds
 _INSTANT = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?([Zz]|[+-]\d\d:?\d\d)", re.ASCII
 )
@@ -13,9 +15,18 @@ _INSTANT = re.compile(
 
 def instant(millis: int) -> str:
     """Draw ``millis`` (milliseconds since 1970, UTC) as RFC 3339 with milliseconds and ``Z``."""
-    moment = _EPOCH + timedelta(milliseconds=millis)
+    days, rest = divmod(millis, _DAY)
+    seconds, fraction = divmod(rest, 1000)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{_date(days)}T{hour:02}:{minute:02}:{second:02}.{fraction:03}Z"
+
+
+@lru_cache(maxsize=512)
+def _date(days: int) -> str:
+    """The day that is ``days`` after the first of 1970. Remembered: a list holds many instants of few days."""
     # Not strftime: its %Y does not pad years before 1000.
-    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    return (_EPOCH + timedelta(days=days)).date().isoformat()
 
 
 def parse_instant(text: str) -> int | None:

@@ -13,7 +13,7 @@ from docshare.contract.problems import Problem
 from docshare.server.api.problems import draw
 from docshare.server.instance import instance_key
 from docshare.server.runtime import Runtime
-from docshare.server.services import accounts, checks, sign_in, sweeps
+from docshare.server.services import accounts, checks, sign_in, sweeps, trash
 from docshare.server.shell import rt
 from docshare.server.strict_json import parse_object
 
@@ -54,6 +54,10 @@ def _login_link(runtime: Runtime, args: Arguments) -> dict[str, Any]:
     return {"url": sign_in.create_link(runtime, args["email"])}
 
 
+def _trash_list(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:
+    return [trash.describe(row) for row in trash.list_trashed(runtime, args["email"])]
+
+
 @dataclass(frozen=True)
 class Command:
     """``needs``: names of the arguments that must be given; ``run`` returns what ``--json`` prints."""
@@ -72,6 +76,9 @@ COMMANDS: dict[str, Command] = {
     "key revoke": Command(lambda runtime, args: accounts.revoke_key(runtime, args["uuid"]), needs=("uuid",)),
     "login-link": Command(_login_link, needs=("email",)),
     "owner": Command(lambda runtime, args: accounts.describe(accounts.owner(runtime))),
+    "trash list": Command(_trash_list, needs=("email",)),
+    "trash restore": Command(lambda runtime, args: trash.describe(trash.restore_any(runtime, args["file"])), ("file",)),
+    "trash purge": Command(lambda runtime, args: trash.describe(trash.purge_any(runtime, args["file"])), ("file",)),
     "sweep": Command(lambda runtime, args: sweeps.run(runtime)),
     "check": Command(lambda runtime, args: checks.run(runtime)),
 }

@@ -4,6 +4,8 @@ The table ``OPTIONS`` is the list of ``operations.md``, section "Settings of the
 """
 
 import ipaddress
+import re
+import ssl
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +17,8 @@ from docshare.contract.plans import PLAN_LIMITS, Plan
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 PREFIX = "DOCSHARE_"
+# A name or an address (IPv6 in brackets), and the port where it is not that of HTTPS.
+_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?", re.ASCII)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -102,6 +106,15 @@ def _hosts(value: Any) -> tuple[str, ...]:
     return tuple(item.lower() for item in _items(value))
 
 
+def _import_hosts(value: Any) -> tuple[str, ...]:
+    hosts = _hosts(value)
+    for host in hosts:
+        match = _HOST.fullmatch(host)
+        if match is None or not 1 <= int(match[1] or 443) <= 65535:
+            raise ValueError(f"expected 'host' or 'host:port', not '{host}'")
+    return hosts
+
+
 def _networks(value: Any) -> tuple[Network, ...]:
     return tuple(ipaddress.ip_network(item, strict=False) for item in _items(value))
 
@@ -110,6 +123,15 @@ def _existing_file(value: Any) -> Path:
     path = Path(_text(value)).expanduser()
     if not path.is_file():
         raise ValueError(f"no such file: {path}")
+    return path
+
+
+def _certificates(value: Any) -> Path:
+    path = _existing_file(value)
+    try:
+        ssl.create_default_context(cafile=str(path))
+    except OSError as error:  # ssl.SSLError is one
+        raise ValueError(f"no certificates in {path}") from error
     return path
 
 
@@ -146,9 +168,9 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "anonymous_limit": _whole(1, 2**40),
     "design_uploads": _whole(0, 1_000_000),
     "design_rate": _whole(1, 1_000_000),
-    "import_hosts": _hosts,
+    "import_hosts": _import_hosts,
     "webhook_allow": _hosts,
-    "ca_bundle": _existing_file,
+    "ca_bundle": _certificates,
     "design_user_jwks_url": _web_address,
     "design_user_issuer": _text,
     "design_user_audience": _text,

@@ -75,11 +75,13 @@ class Store:
         return found
 
     def recall(self, sql: str, params: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """What ``row`` answers, remembered until anything is written; never inside ``write()``.
+        """What ``row`` answers, remembered until anything is written; inside ``write()`` it is asked for every time.
 
         For what every request asks. A query is quick, but it makes its thread give up the interpreter four times, and
         under load each of those is a wait.
         """
+        if self.sqlite.in_transaction():
+            return self.row(sql, params)  # what is not committed is nobody else's business
         remembered = self._remembered
         found = remembered.get((sql, params), _UNKNOWN)
         if found is _UNKNOWN:
@@ -98,6 +100,14 @@ class Store:
     def execute(self, sql: str, params: Sequence[Any] = ()) -> int:
         """Run one statement inside ``write()``; returns the number of changed rows."""
         return int(self.sqlite.execute_sql(sql, tuple(params)).rowcount)
+
+    def scrub(self) -> None:
+        """Fold the WAL into the file and empty it, so that what was erased is in neither (hardening M39).
+
+        Waits up to five seconds for readers that still need it; never inside ``write()``.
+        """
+        with self._lock:
+            self.sqlite.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Fold the WAL into the file and close every connection; nobody may use the store afterwards."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime
-from docshare.server.services import sweeps, viewing
+from docshare.server.services import burning, sweeps, tokens, viewing
 
 _LOOK_EVERY = 1.0  # seconds between looks at the clock
 
@@ -24,7 +24,10 @@ class Job:
 JOBS: tuple[Job, ...] = (
     Job("end reading sessions", 5, viewing.end_due),
     Job("purge the trash", 5, sweeps.purge_due),
+    Job("destroy what burned", 5, burning.burn_due),
+    Job("destroy what expired unclaimed", 5, sweeps.expire_unclaimed),
     Job("forget old sign-ins", 3600, sweeps.forget_sign_ins),
+    Job("forget tokens of lost files", 3600, tokens.forget_lost),
     Job("forget sessions that were not counted", 3600, viewing.forget_uncounted),
     Job("forget old reader salts", 3600, viewing.forget_salts),
 )

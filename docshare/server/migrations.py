@@ -116,6 +116,7 @@ CREATE TABLE short_ids (short_id TEXT PRIMARY KEY) WITHOUT ROWID;
 INSERT INTO short_ids (short_id) SELECT short_id FROM files;
 ALTER TABLE files ADD COLUMN destroyed_at INTEGER;
 CREATE INDEX files_burned ON files(burned_at) WHERE burned_at IS NOT NULL AND destroyed_at IS NULL;
+CREATE INDEX files_unclaimed ON files(delete_at) WHERE owner_id IS NULL AND delete_at IS NOT NULL;
 CREATE TABLE variants (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uuid TEXT NOT NULL UNIQUE, short_id TEXT NOT NULL UNIQUE,
     file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
@@ -145,7 +146,7 @@ CREATE TABLE notes (
 );
 CREATE INDEX notes_file ON notes(file_id, id);
 CREATE TABLE file_tokens (
-    digest TEXT PRIMARY KEY, file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+    digest TEXT PRIMARY KEY, file_id INTEGER REFERENCES files(id) ON DELETE SET NULL,
     kind TEXT NOT NULL, expires_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX file_tokens_file ON file_tokens(file_id);

@@ -15,6 +15,8 @@ from docshare.server.config import Config
 from docshare.server.db import Store
 from docshare.server.limits import Limits
 from docshare.server.location import locator
+from docshare.server.office.convert import Converter, find_program
+from docshare.server.outbound.exchange import Outbound
 from docshare.server.pdf.engine import Engine
 from docshare.server.pdf.pages import PageStore
 
@@ -35,11 +37,14 @@ class Runtime:
     blobs: Blobs
     engine: Engine
     pages: PageStore
+    converter: Converter
+    outbound: Outbound
     locate: Callable[[str], str | None]
     limits: Limits
 
     def close(self) -> None:
         """Stop the workers and close the database."""
+        self.converter.close()
         self.pages.close()
         self.engine.close()
         self.db.close()
@@ -83,6 +88,8 @@ def build(config: Config) -> Runtime:
         blobs=Blobs(config.data_dir / "blobs", config.data_dir / "tmp", lambda: token(32)),
         engine=engine,
         pages=PageStore(engine, config.data_dir / "cache"),
+        converter=Converter(config.data_dir / "tmp", find_program()),
+        outbound=Outbound(config.ca_bundle, transfers=max(1, config.threads // 2)),
         locate=locator(config.geoip),
         limits=Limits(clock),
     )

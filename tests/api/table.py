@@ -5,11 +5,22 @@ ROUTES: tuple[tuple[str, str, str | None], ...] = (
     ("GET", "/api/v1/openapi.json", None),
     ("POST", "/api/v1/files", "files:write"),
     ("GET", "/api/v1/files", "files:read"),
+    ("POST", "/api/v1/files/import", "files:write"),
     ("GET", "/api/v1/files/{uuid}", "files:read"),
     ("DELETE", "/api/v1/files/{uuid}", "files:write"),
+    ("PUT", "/api/v1/files/{uuid}/settings", "files:write"),
     ("GET", "/api/v1/files/{uuid}/content", "files:read"),
+    ("POST", "/api/v1/files/{uuid}/content", "files:write"),
+    ("POST", "/api/v1/files/{uuid}/restore", "files:write"),
+    ("POST", "/api/v1/files/claim", "files:write"),
     ("GET", "/api/v1/files/{uuid}/qr-code", "files:read"),
+    ("POST", "/api/v1/files/{uuid}/assets", "files:write"),
+    ("GET", "/api/v1/files/{uuid}/variants", "files:read"),
+    ("POST", "/api/v1/files/{uuid}/variants", "files:write"),
+    ("PUT", "/api/v1/files/{uuid}/variants/{variantUuid}", "files:write"),
+    ("DELETE", "/api/v1/files/{uuid}/variants/{variantUuid}", "files:write"),
     ("GET", "/api/files/{uuid}/qr-code", None),
+    ("GET", "/api/files/{uuid}/metadata", None),
     ("GET", "/api/v1/user", "profile"),
     ("GET", "/api/v1/events", "readership:read"),
     ("GET", "/api/v1/gate-responses", "readership:read"),
@@ -22,5 +33,5 @@ UNKNOWN_UUID = "00000000-0000-4000-8000-000000000000"
 
 
 def address(path: str, name: str = UNKNOWN_UUID) -> str:
-    """``path`` with a name in place of its placeholder."""
-    return path.replace("{uuid}", name)
+    """``path`` with a name in place of its placeholder; what else it names is unknown."""
+    return path.replace("{uuid}", name).replace("{variantUuid}", UNKNOWN_UUID)

@@ -19,6 +19,7 @@ from docshare.server.config import Config
 from docshare.server.db import Store
 from docshare.server.limits import Limits
 from docshare.server.migrations import migrate
+from docshare.server.rules.page_window import Window
 from docshare.server.rules.reading import parse_body, stored_text
 from docshare.server.runtime import Runtime
 from docshare.server.services import links, viewing
@@ -31,6 +32,7 @@ BEACONS = 60  # of each reader in one measurement: ten minutes of reading
 SHORT_ID = "aB3dE5fG7hJ9"
 SENDER = viewing.Sender(DESKTOP, "198.51.100.4", None, None, False)
 FACTS = viewing.PageFacts("Direct link", "standard", None, False)
+WINDOW = Window(1, 200)  # the whole document
 PRAGMAS = (
     "journal_mode=wal",
     "synchronous=full",
@@ -54,6 +56,8 @@ def make_runtime(folder: Path, clock: Clock) -> Runtime:
         blobs=Blobs(folder, folder, lambda: outside.token(32)),
         engine=missing,
         pages=missing,
+        converter=missing,
+        outbound=missing,
         locate=lambda address: None,
         limits=Limits(clock),
     )
@@ -87,7 +91,7 @@ def heard_per_second(rt: Runtime, clock: Clock) -> float:
     clock.advance(minutes=11)
     link = links.resolve(rt, SHORT_ID)
     assert link is not None
-    rounds = list(zip(*(beacons(viewing.token_for(rt, link, FACTS)) for _ in range(READERS)), strict=True))
+    rounds = list(zip(*(beacons(viewing.token_for(rt, link, WINDOW, FACTS)) for _ in range(READERS)), strict=True))
     started = time.perf_counter()
     for bodies in rounds:
         clock.advance(seconds=10)

@@ -9,8 +9,10 @@ from docshare.contract.features import (
     keys_for,
     operation_plan,
     plan_problem,
+    require_plan,
 )
 from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
 from docshare.contract.scopes import OPERATIONS
 
 BASIC = ["assets.create", "readership.pages"]
@@ -64,3 +66,24 @@ def test_a_plan_refusal_holds_the_pinned_words(plan: Plan, words: str) -> None:
     problem = plan_problem(plan, "The password")
     assert (problem.code, problem.status) == ("plan_required", 403)
     assert problem.detail == f"The password {words} or higher."
+
+
+@pytest.mark.parametrize(
+    ("tier", "operation", "needed"),
+    [
+        ("free", "assets.create", "basic"),
+        ("basic", "assets.create", None),
+        ("basic", "variants.create", "pro"),
+        ("pro", "variants.create", None),
+        ("free", "variants.update", None),
+        ("free", "files.list", None),
+    ],
+)
+def test_an_operation_is_refused_below_its_plan(tier: str, operation: str, needed: str | None) -> None:
+    if needed is None:
+        require_plan(Plan.of(tier), operation, "This")
+        return
+    with pytest.raises(Problem) as refused:
+        require_plan(Plan.of(tier), operation, "This")
+    assert refused.value.code == "plan_required"
+    assert f"This requires the {needed} plan" in refused.value.detail

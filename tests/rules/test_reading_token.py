@@ -7,7 +7,7 @@ import pytest
 from docshare.server.rules.view_token import LONGEST, Opening, read, sign
 
 SECRET = b"s" * 32
-OPENING = Opening("aB3dE5fG7hJ9", 3, 1_790_000_000_000, "n" * 20, "QR code", "standard", "example.com", True)
+OPENING = Opening("aB3dE5fG7hJ9", 3, 1_790_000_000_000, "n" * 20, 4, 7, "QR code", "standard", "example.com", True)
 TOKEN = sign(SECRET, OPENING)
 PAYLOAD, _, SIGNATURE = TOKEN.partition(".")
 
@@ -17,7 +17,9 @@ def test_what_was_signed_comes_back() -> None:
 
 
 def test_a_token_with_the_longest_referrer_still_comes_back() -> None:
-    opening = Opening("a" * 36, 10**6, 1_790_000_000_000, "n" * 20, "Direct link", "magazine", "x" * 253)
+    opening = Opening(
+        "a" * 36, 10**6, 1_790_000_000_000, "n" * 20, 49_999, 50_000, "Direct link", "magazine", "x" * 253
+    )
     assert read(SECRET, sign(SECRET, opening)) == opening
 
 

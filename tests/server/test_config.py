@@ -54,6 +54,18 @@ def test_lists_are_split_at_commas_and_spaces(tmp_path: Path) -> None:
     assert config.import_hosts == ("a.example", "b.example:8443")
 
 
+def test_a_host_may_be_an_address_with_or_without_a_port(tmp_path: Path) -> None:
+    environ = {"DOCSHARE_IMPORT_HOSTS": "10.0.0.1 [2001:DB8::1]:8443 [::1] localhost:65535 a_b.example"}
+    hosts = ("10.0.0.1", "[2001:db8::1]:8443", "[::1]", "localhost:65535", "a_b.example")
+    assert load({}, environ, tmp_path, URL).import_hosts == hosts
+
+
+def test_a_file_of_bytes_that_are_no_certificates_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("not one")
+    with pytest.raises(ConfigError, match="no certificates"):
+        load({"ca_bundle": str(tmp_path / "ca.pem")}, {}, tmp_path, URL)
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -68,6 +80,13 @@ def test_lists_are_split_at_commas_and_spaces(tmp_path: Path) -> None:
         ('base_url = "https://docs.example.com:x"', "base_url"),
         ('trusted_proxies = ["10.0.0.0/99"]', "trusted_proxies"),
         ('geoip = "/no/such/file.mmdb"', "geoip"),
+        ('import_hosts = ["https://a.example"]', "import_hosts"),
+        ('import_hosts = ["a.example/export"]', "import_hosts"),
+        ('import_hosts = ["*.a.example"]', "import_hosts"),
+        ('import_hosts = ["a.example:0"]', "import_hosts"),
+        ('import_hosts = ["a.example:65536"]', "import_hosts"),
+        ('ca_bundle = "/no/such/file.pem"', "ca_bundle"),
+        ('ca_bundle = "/dev/null"', "ca_bundle"),
         ('anonymous_uploads = "perhaps"', "anonymous_uploads"),
         ('design_user_jwks_url = "ftp://keys"', "design_user_jwks_url"),
         ('data_dir = "/elsewhere"', "data_dir"),

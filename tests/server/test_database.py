@@ -148,6 +148,14 @@ def test_a_row_read_before_a_write_is_not_remembered_after_it(store: Store) -> N
     assert store.recall(counted, ()) == (1,)
 
 
+def test_what_is_not_committed_is_not_remembered(store: Store) -> None:
+    counted = "SELECT COUNT(*) FROM instance_secrets"
+    with store.write():
+        store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
+        assert store.recall(counted, ()) == (1,)
+        assert store._remembered == {}
+
+
 def test_the_memory_of_rows_is_bounded(store: Store) -> None:
     for number in range(3000):
         store.recall("SELECT 1 FROM accounts WHERE id = ?", (number,))

@@ -17,6 +17,8 @@ from docshare.server.config import Config
 from docshare.server.db import Store
 from docshare.server.limits import Limits
 from docshare.server.migrations import migrate
+from docshare.server.office.convert import Converter, find_program
+from docshare.server.outbound.exchange import Outbound
 from docshare.server.pdf.engine import Engine
 from docshare.server.pdf.pages import PageStore
 from docshare.server.runtime import Runtime
@@ -91,6 +93,8 @@ def make_runtime(data_dir: Path, clock: Clock, engine: Engine, **settings: Any) 
         blobs=Blobs(data_dir / "blobs", data_dir / "tmp", lambda: outside.token(32)),
         engine=engine,
         pages=PageStore(engine, data_dir / "cache"),
+        converter=Converter(data_dir / "tmp", find_program()),
+        outbound=Outbound(config.ca_bundle),
         locate={"203.0.113.7": "DE"}.get,
         limits=Limits(clock),
     )

@@ -9,20 +9,24 @@ from enum import Enum, auto
 
 from docshare.contract.limits import ADDRESS, REQUESTS, RatePolicy
 from docshare.contract.problems import Problem
+from docshare.contract.scopes import Lane
 from docshare.server.api.ratelimit import rate_problem
 from docshare.server.limits import Allowance, address_key
 from docshare.server.runtime import Runtime
-from docshare.server.services.callers import Caller, authenticate
+from docshare.server.services.callers import Caller, authenticate, invalid
 
 
 @dataclass(frozen=True)
 class Entrance:
     """What a route asks for: ``scope`` None and ``public`` False is an address that is no route; ``policy`` limits a
-    public one by address."""
+    public one by address; ``manage``: manage tokens are known here, otherwise they are no credential; ``owners_only``:
+    known, but only to be refused."""
 
     public: bool = False
     scope: str | None = None
     policy: RatePolicy = REQUESTS
+    manage: bool = False
+    owners_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,9 +96,22 @@ def _missing() -> Problem:
 def _refusal(caller: Caller, entrance: Entrance, allowance: Allowance, tally: Tally) -> Problem | None:
     if tally is not Tally.BEFORE and not allowance.allowed:
         return rate_problem(allowance)
+    if caller.lane is Lane.MANAGE:
+        return _manage_refusal(caller, entrance)
     try:
         if entrance.scope is not None:
             caller.require(entrance.scope)
     except Problem as problem:
         return problem
     return None
+
+
+def _manage_refusal(caller: Caller, entrance: Entrance) -> Problem | None:
+    """Why a manage token may not pass (section Authentication 5); what its file says to it is the service's matter."""
+    if not entrance.manage:
+        return invalid("A manage token is no credential here.")
+    if entrance.owners_only:
+        # Spec: Files. Always, also for a token past its end or of a claimed file.
+        hint = "Claim the file into an account, and use the account's credential."
+        return Problem("forbidden", "A manage token cannot do this.", hint=hint)
+    return invalid("The manage token has expired.") if caller.expired else None

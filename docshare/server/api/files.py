@@ -1,40 +1,46 @@
 """Files: upload, list, detail, stored bytes, delete (section Files)."""
 
-import json
 import tempfile
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from flask import Response, request
 
 from docshare.contract.problems import Problem
 from docshare.contract.wire import instant
 from docshare.server import uploads
-from docshare.server.api import answers, represent
+from docshare.server.api import answers, file_list, represent
 from docshare.server.headers import content_disposition
-from docshare.server.multipart import FORM, FORM_ERROR
+from docshare.server.multipart import FORM, FORM_ERROR, ReceivedFile
 from docshare.server.services import files, intake
 from docshare.server.services.callers import Caller
 from docshare.server.shell import rt
 
-_BLOCK_ROWS = 500
 _HELD_BYTES = 1 << 20  # of an answer that stands in memory
 
 
 def upload(caller: Caller) -> Response:
     """``POST /files``: store the PDF in the multipart part ``file``; the upload result."""
-    _require_form()
+    row = intake.take(rt(), caller, received_file(lambda length: intake.admit(rt(), caller, length)))
+    link = represent.share_url(rt().config.base_url, row.short_id)
+    return answers.json({"uuid": row.uuid, "shortId": row.short_id, "shareUrl": link, "message": "The file is shared."})
+
+
+def received_file(admit: Callable[[int], int]) -> ReceivedFile:
+    """The file part of the form that the request carries.
+
+    Parameters: ``admit`` judges by the least size of the file in bytes and returns the largest that may follow; the
+    bundled listener has asked already. Raises what it raises, ``bad_request``, ``unsupported_media_type``,
+    ``payload_too_large``, ``unavailable``.
+    """
     max_file = None
     if FORM not in request.environ:
-        # Another server than the bundled one: nobody has judged this upload before its body.
-        max_file = intake.admit(rt(), caller, max((request.content_length or 0) - uploads.FORM_OVERHEAD, 0))
+        # Another server than the bundled one, or a request without a body: nobody has judged it yet.
+        max_file = admit(max((request.content_length or 0) - uploads.FORM_OVERHEAD, 0))
+    _require_form()
     received = uploads.received(request, max_file).files.get("file")
     if received is None:
         raise _no_file()
-    row = intake.take(rt(), caller, received)
-    link = represent.share_url(rt().config.base_url, row.short_id)
-    return answers.json({"uuid": row.uuid, "shortId": row.short_id, "shareUrl": link, "message": "The file is shared."})
+    return received
 
 
 def _no_file() -> Problem:
@@ -59,7 +65,7 @@ def _has_body() -> bool:
 def list_files(caller: Caller) -> Response:
     """``GET /files``: a bare array, newest first; a long one is sent from a file, never from memory."""
     base_url = rt().config.base_url
-    blocks = _array(represent.file(base_url, row) for row in files.list_files(rt(), caller))
+    blocks = file_list.array(base_url, files.list_files(rt(), caller))
     held = bytearray()
     for block in blocks:
         held += block
@@ -95,21 +101,13 @@ def delete(caller: Caller, name: str) -> Response:
 
 def content(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/content``: the bytes as stored; neither ranges nor conditions are honoured."""
-    found = files.content(rt(), caller, name)
-    try:
-        stored = open(found.path, "rb")  # noqa: SIM115 - the response closes it
-    except FileNotFoundError:
-        raise Problem("not_found", "There is no such file.") from None
-    response = answers.from_file(stored, found.row.size, found.row.mime_type)
-    response.headers["Content-Disposition"] = content_disposition("inline", found.row.original_name)
-    return response
-
-
-def _array(objects: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """The JSON array of ``objects`` in blocks."""
-    source = iter(objects)
-    start = b"["
-    while block := list(islice(source, _BLOCK_ROWS)):
-        yield start + json.dumps(block, separators=(",", ":"))[1:-1].encode()
-        start = b","
-    yield b"]" if start == b"," else b"[]"
+    for _ in range(2):
+        found = files.content(rt(), caller, name)
+        try:
+            stored = open(found.path, "rb")  # noqa: SIM115 - the response closes it
+        except FileNotFoundError:
+            continue  # replaced since it was found, or destroyed
+        response = answers.from_file(stored, found.row.size, found.row.mime_type)
+        response.headers["Content-Disposition"] = content_disposition("inline", found.row.original_name)
+        return response
+    raise files.no_file()

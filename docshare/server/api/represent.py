@@ -7,11 +7,18 @@ from typing import Any
 from docshare.contract.plans import PLAN_LIMITS
 from docshare.contract.settings import SETTINGS
 from docshare.contract.wire import instant, present
+from docshare.server.services.assets import AssetRow
 from docshare.server.services.callers import Caller
 from docshare.server.services.feed import Row
 from docshare.server.services.files import FileRow, RevisionRow
+from docshare.server.services.public import Notice
+from docshare.server.services.variants import VariantRow
 
 _DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()}
+_WHY = {
+    "expired": "The owner set a date for this link to end, and that date has passed.",
+    "burned": "This link could be opened a limited number of times, and all of them have been taken.",
+}
 
 
 def share_url(base_url: str, short_id: str) -> str:
@@ -75,6 +82,58 @@ def revision(row: RevisionRow) -> dict[str, Any]:
         "sha256": row.sha256,
         "createdAt": instant(row.created_at),
     }
+
+
+def variant(base_url: str, row: VariantRow) -> dict[str, Any]:
+    """The Variant object (section Variant)."""
+    return present(
+        {
+            "uuid": row.uuid,
+            "shortId": row.short_id,
+            "url": share_url(base_url, row.short_id),
+            "label": row.label,
+            "overrides": json.loads(row.overrides),
+            "revoked": row.revoked_at is not None,
+            "redacted": row.redacted_at is not None,
+            "createdAt": instant(row.created_at),
+        }
+    )
+
+
+def public_metadata(base_url: str, told: Notice) -> dict[str, Any]:
+    """What anybody may know of a living link. Spec gap: its fields."""
+    file, short_id, settings = told.link.file, told.link.short_id, told.settings
+    return present(
+        {
+            "shortId": short_id,
+            "originalName": None if told.nameless else file.original_name,
+            "size": file.size,
+            "totalPages": told.pages,
+            "viewerMode": settings["viewerMode"],
+            "allowDownload": settings["allowDownload"],
+            "protected": bool(file.protected),
+            "requireEmail": settings["requireEmail"],
+            "deleteAt": _when(file.delete_at) if settings["showExpiry"] else None,
+            "shareUrl": share_url(base_url, short_id),
+        }
+    )
+
+
+def dead_link(told: Notice) -> dict[str, Any]:
+    """What is left of a link that has ended (section Errors)."""
+    return present(
+        {
+            "reason": told.link.state,
+            "why": _WHY[told.link.state],
+            "endedAt": _when(told.ended_at),
+            "originalName": None if told.nameless else told.link.file.original_name,
+        }
+    )
+
+
+def asset(row: AssetRow) -> dict[str, Any]:
+    """The result of an asset upload. Spec gap: its fields."""
+    return {"assetId": row.uuid, "kind": row.kind, "mimeType": row.mime_type, "size": row.size}
 
 
 def account(caller: Caller, active_files: int) -> dict[str, Any]:

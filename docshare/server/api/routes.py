@@ -8,11 +8,24 @@ from functools import cached_property
 from flask import Response
 
 from docshare.contract.limits import PUBLIC_QR, REQUESTS, RatePolicy
-from docshare.contract.scopes import OPERATIONS
-from docshare.server.api import account, discovery, events, files, qr
+from docshare.contract.scopes import OPERATIONS, Lane
+from docshare.server.api import (
+    account,
+    assets,
+    discovery,
+    events,
+    files,
+    holding,
+    imports,
+    public,
+    qr,
+    settings,
+    variants,
+)
 from docshare.server.api.auth import Entrance
 from docshare.server.runtime import Runtime
-from docshare.server.services import intake
+from docshare.server.services import assets as asset_service
+from docshare.server.services import intake, replacing
 from docshare.server.services.callers import Caller
 
 UploadJudge = Callable[[Runtime, Caller, dict[str, str], int | None], int]
@@ -23,12 +36,13 @@ UploadJudge = Callable[[Runtime, Caller, dict[str, str], int | None], int]
 class Route:
     """``operation`` names a row of ``scopes.OPERATIONS``; ``view`` takes the caller, unless the route is public, and
     then the names in the path in their order; ``policy`` limits a public route; ``upload`` judges an upload before its
-    body, None where only small bodies are taken."""
+    body, None where only small bodies are taken; ``owners_only``: a manage token is known here only to be refused."""
 
     operation: str
     view: Callable[..., Response]
     policy: RatePolicy = REQUESTS
     upload: UploadJudge | None = None
+    owners_only: bool = False
 
     @property
     def method(self) -> str:
@@ -39,7 +53,13 @@ class Route:
     def entrance(self) -> Entrance:
         """What the route asks for."""
         row = OPERATIONS[self.operation]
-        return Entrance(public=not row.lanes, scope=row.scope, policy=self.policy)
+        return Entrance(
+            public=not row.lanes,
+            scope=row.scope,
+            policy=self.policy,
+            manage=Lane.MANAGE in row.lanes,
+            owners_only=self.owners_only,
+        )
 
     @cached_property
     def rule(self) -> str:
@@ -51,12 +71,32 @@ ROUTES: tuple[Route, ...] = (
     Route("discovery.get", discovery.show),
     Route("openapi.get", discovery.openapi),
     Route("files.upload", files.upload, upload=lambda rt, caller, names, size: intake.admit(rt, caller, size)),
+    Route("files.import", imports.create),
     Route("files.list", files.list_files),
     Route("files.get", files.show),
     Route("files.delete", files.delete),
+    Route("files.settings", settings.change),
     Route("files.download", files.content),
+    Route(
+        "files.replace",
+        holding.replace,
+        upload=lambda rt, caller, names, size: replacing.admit(rt, caller, names["uuid"], size),
+        owners_only=True,
+    ),
+    Route("files.restore", holding.restore),
+    Route("files.claim", holding.claim),
     Route("files.qr", qr.show),
     Route("public.qr", qr.show_public, policy=PUBLIC_QR),
+    Route("public.metadata", public.metadata),
+    Route(
+        "assets.create",
+        assets.create,
+        upload=lambda rt, caller, names, size: asset_service.admit(rt, caller, names["uuid"], size),
+    ),
+    Route("variants.list", variants.list_variants),
+    Route("variants.create", variants.create),
+    Route("variants.update", variants.update),
+    Route("variants.delete", variants.delete),
     Route("account.get", account.show),
     Route("events.list", events.list_events),
     Route("gate.list", events.list_gate_responses),

@@ -69,7 +69,7 @@ class Note(Row):
 
 class FileToken(Row):
     digest = TextField(primary_key=True)
-    file = ForeignKeyField(File)
+    file = ForeignKeyField(File, null=True)  # None: the file is gone
     kind = TextField()  # manage or claim
     expires_at = IntegerField()
 

@@ -1,4 +1,4 @@
-"""Whether an upload may come in: file slots, sizes, room on the disk, kind of document (sections Files and Limits)."""
+"""Whether an upload may come in: file slots, sizes, room on the disk (sections Files and Limits)."""
 
 from docshare.contract import media
 from docshare.contract.plans import GB, MB, PLAN_LIMITS, Plan
@@ -6,7 +6,6 @@ from docshare.contract.problems import Problem
 
 DISK_FLOOR = GB  # bytes that uploads leave free, so that the database can always write
 _RETRY_S = 300
-_LEGACY_DOC = "Old Word documents (.doc) are not accepted."
 
 
 def require_slot(plan: Plan, active_files: int) -> None:
@@ -38,30 +37,33 @@ def too_large(plan: Plan) -> Problem:
     return Problem("payload_too_large", f"The file is larger than {limit} MB, the limit of the {plan.tier} plan.")
 
 
+def require_input_size(plan: Plan, size: int) -> None:
+    """Raise ``payload_too_large`` when a file of ``size`` bytes is more than ``plan`` may send, whatever it is."""
+    if size > media.largest_input(plan):
+        raise too_large(plan)
+
+
+def require_kind_size(plan: Plan, kind: str, size: int) -> None:
+    """Raise ``payload_too_large`` when ``size`` bytes are too many for an office document.
+
+    ``kind``: a key of ``media.DOCUMENTS`` that is converted. Spec: Limits; its cap is the same on every plan.
+    """
+    cap = media.input_cap(kind, plan)
+    if size > cap:
+        raise Problem("payload_too_large", f"The file is larger than {cap // MB} MB, the limit of .{kind} documents.")
+
+
 def require_room(free_bytes: int, expected: int) -> None:
     """Raise ``unavailable`` when ``expected`` more bytes would leave less than the floor of ``free_bytes``."""
     if free_bytes - expected < DISK_FLOOR:
-        raise Problem(
-            "unavailable",
-            "The server has no room for this upload now.",
-            hint="Try again later, or ask the operator to free disk space.",
-            headers={"Retry-After": str(_RETRY_S)},
-        )
+        raise no_room()
 
 
-def require_pdf(head: bytes) -> None:
-    """Raise unless ``head``, the first bytes of a file, are those of a PDF.
-
-    ``unprocessable`` for the office formats that are converted elsewhere in the contract but not by this version;
-    ``bad_request`` for anything else, old Word documents included.
-    """
-    kind = media.detect_document(head)
-    if kind == "pdf":
-        return
-    if kind in media.DOCUMENTS:
-        raise Problem(
-            "unprocessable", "Only PDF is accepted by this version.", hint="Export the document as PDF and upload that."
-        )
-    if kind == "doc":
-        raise Problem("bad_request", _LEGACY_DOC, hint="Save it as .docx or PDF in a current word processor.")
-    raise Problem("bad_request", "The file is not a PDF.", hint="A PDF begins with '%PDF-'; check what was sent.")
+def no_room() -> Problem:
+    """The refusal of an upload for which the disk has no room."""
+    return Problem(
+        "unavailable",
+        "The server has no room for this upload now.",
+        hint="Try again later, or ask the operator to free disk space.",
+        headers={"Retry-After": str(_RETRY_S)},
+    )

@@ -10,14 +10,15 @@ _MAX_EXTENSION_BYTES = 16
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def clean_name(sent: str | None) -> str:
-    """The file name to keep of the one a client ``sent``: never empty, no path, no controls, at most 255 bytes.
+def clean_name(sent: str | None, fallback: str = FALLBACK) -> str:
+    """The file name to keep of the one a client ``sent``: never empty (then ``fallback``), no path, no controls, at
+    most 255 bytes.
 
     Browsers of old send whole paths of either kind of slash; only what follows the last slash is the name.
     """
     name = re.split(r"[/\\]", sent or "")[-1]
     name = _TURNING.sub("", "".join(char for char in name if not _is_control(char))).strip()
-    return _shortened(name) if name.strip(".") else FALLBACK
+    return _shortened(name) if name.strip(".") else fallback
 
 
 def _is_control(char: str) -> bool:

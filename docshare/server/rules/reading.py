@@ -157,6 +157,13 @@ def fold(reading: Reading, beacon: Beacon, now: int, total_pages: int) -> tuple[
     return _judge(folded, beacon, now), pages
 
 
+def in_document(beacon: Beacon, before: int, size: int) -> Beacon:
+    """``beacon`` of a reader who is shown ``size`` pages from page ``before`` + 1 on, in the document's own numbers.
+    Pages the reader was not shown are dropped."""
+    shown = tuple(replace(page, page=page.page + before) for page in beacon.pages if page.page <= size)
+    return replace(beacon, pages=shown)
+
+
 def too_many(beacon: Beacon, passed_ms: int) -> bool:
     """Whether ``beacon`` has a number no reader's browser reaches in ``passed_ms``: a few beacons at once, then one
     a second. As each number is accepted once, this bounds how many there are."""

@@ -7,7 +7,7 @@ the reader came with, never the file behind it: the holder of a variant can deco
 import base64
 import hmac
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -20,15 +20,18 @@ class Opening:
     """One load of a share page.
 
     ``public_id`` the id in the address of its beacons; ``content_version`` what was served; ``issued_at`` ms;
-    ``nonce`` 20 random characters, the name of this load; ``source`` as in the report's breakdown; ``viewer_mode``
-    how pages are laid out; ``referrer`` host name of the page that linked here; ``prefetched`` whether the browser
-    said it loads ahead of its reader.
+    ``nonce`` 20 random characters, the name of this load; ``pages_before`` how many pages of the document are hidden
+    before the ``pages`` that were shown; ``source`` as in the report's breakdown; ``viewer_mode`` how pages are laid
+    out; ``referrer`` host name of the page that linked here; ``prefetched`` whether the browser said it loads ahead of
+    its reader.
     """
 
     public_id: str
     content_version: int
     issued_at: int
     nonce: str
+    pages_before: int
+    pages: int
     source: str
     viewer_mode: str
     referrer: str | None = None
@@ -42,6 +45,9 @@ def sign(secret: bytes, opening: Opening) -> str:
         opening.content_version,
         opening.issued_at,
         opening.nonce,
+        # Where in the document the window lies is nobody's business: how much is hidden could be read from it.
+        opening.pages_before ^ _mask(secret, opening.nonce),
+        opening.pages,
         opening.source,
         opening.viewer_mode,
         opening.referrer,
@@ -62,7 +68,12 @@ def _read(secret: bytes, token: str) -> Opening | None:
     if not hmac.compare_digest(signature.encode(), _encode(_mac(secret, payload)).encode()):
         return None
     fields: list[Any] = json.loads(_decode(payload))
-    return Opening(*fields)
+    opening = Opening(*fields)
+    return replace(opening, pages_before=opening.pages_before ^ _mask(secret, opening.nonce))
+
+
+def _mask(secret: bytes, nonce: str) -> int:
+    return int.from_bytes(hmac.digest(secret, b"window " + nonce.encode(), "sha256")[:4], "big")
 
 
 def _mac(secret: bytes, payload: str) -> bytes:

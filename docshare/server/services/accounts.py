@@ -90,7 +90,7 @@ def list_accounts(rt: Runtime) -> list[Account]:  # noqa: ARG001 - every service
 def set_tier(rt: Runtime, email: str, plan: Plan) -> Account:
     """Put the account of ``email`` on ``plan``; returns it. Raises ``not_found``."""
     with rt.db.write():
-        account = _by_email(email)
+        account = by_email(email)
         account.plan = plan
         account.save(only=[Account.plan])
     return account
@@ -100,7 +100,7 @@ def delete_account(rt: Runtime, email: str) -> Account:
     """Destroy the account of ``email`` with its files and keys; returns what it was. Raises ``not_found``."""
     now = rt.clock()
     with rt.db.write():
-        account = _by_email(email)
+        account = by_email(email)
         # The keys go first: from here on nobody can add a file, and a crash is finished by the sweep of the trash.
         ApiKey.delete().where(ApiKey.account == account).execute()
         File.update(trashed_at=now, purge_at=now).where(File.owner == account).execute()
@@ -135,7 +135,7 @@ def create_key(rt: Runtime, email: str, name: str) -> NewKey:
     with rt.db.write():
         row = ApiKey.create(
             uuid=rt.uuid(),
-            account=_by_email(email),
+            account=by_email(email),
             name=name,
             digest=digest(key),
             tail=key[-_TAIL_CHARS:],
@@ -147,7 +147,7 @@ def create_key(rt: Runtime, email: str, name: str) -> NewKey:
 def list_keys(rt: Runtime, email: str) -> list[dict[str, Any]]:  # noqa: ARG001 - every service takes the runtime
     """The keys of the account of ``email``, oldest first, as ``{uuid, name, tail, createdAt, revokedAt}``: never the
     keys themselves, only their last characters. Raises ``not_found``."""
-    return [_describe_key(row) for row in ApiKey.select().where(ApiKey.account == _by_email(email)).order_by(ApiKey.id)]
+    return [_describe_key(row) for row in ApiKey.select().where(ApiKey.account == by_email(email)).order_by(ApiKey.id)]
 
 
 def revoke_key(rt: Runtime, uuid: str) -> dict[str, Any]:
@@ -169,7 +169,8 @@ def _describe_key(row: ApiKey) -> dict[str, Any]:
     return present({"uuid": row.uuid, "name": row.name, "tail": row.tail, "createdAt": created, "revokedAt": revoked})
 
 
-def _by_email(email: str) -> Account:
+def by_email(email: str) -> Account:
+    """The account of ``email``. Raises ``not_found``."""
     account = Account.get_or_none(Account.email == email.strip())
     if account is None:
         detail = f"There is no account of {email.strip()}."

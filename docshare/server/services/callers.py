@@ -16,12 +16,18 @@ _BY_DIGEST = """
 SELECT a.id, a.uuid, a.email, a.name, a.plan, a.created_at
 FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.digest = ? AND k.revoked_at IS NULL
 """
+_MANAGE_BY_DIGEST = "SELECT file_id, expires_at FROM file_tokens WHERE digest = ? AND kind = 'manage'"
+_NOBODY = 0  # as an account id: ids begin at 1
 
 
 @dataclass(frozen=True)
 class Caller:
-    """An account that proved itself. ``lane``: the kind of credential; ``scopes`` what it may do; ``credential``: the
-    SHA-256 of the token, which tells two credentials of one account apart."""
+    """An account that proved itself, or the holder of a manage token, who is nobody but may manage one file.
+
+    ``lane``: the kind of credential; ``scopes`` what it may do; ``credential``: the SHA-256 of the token, which tells
+    two credentials of one account apart; ``file_id`` of a manage token's file, None once that is gone; ``expired``: a
+    manage token past its end, which is known all the same, because some routes refuse those in a way of their own.
+    """
 
     account_id: int
     uuid: str
@@ -32,6 +38,8 @@ class Caller:
     scopes: frozenset[str]
     lane: Lane
     credential: str
+    file_id: int | None = None
+    expired: bool = False
 
     def require(self, scope: str) -> None:
         """Raise ``insufficient_scope`` unless the credential holds ``scope``."""
@@ -47,21 +55,43 @@ def digest(token: str) -> str:
 def authenticate(rt: Runtime, authorization: str | None) -> Caller:
     """The caller of an ``Authorization`` header value. Raises ``unauthorized``.
 
-    Every token costs the same one indexed lookup, whether it exists or not, and none must have our prefix.
+    An account's token costs one indexed lookup, every other two, whether they exist or not; none must have our prefix.
     """
     if not authorization:
         raise Problem("unauthorized", "This route needs a credential.")
     match = _BEARER.fullmatch(authorization.strip(" \t"))
     if match is None:
-        raise _invalid("The Authorization header is not 'Bearer' and one token.")
+        raise invalid("The Authorization header is not 'Bearer' and one token.")
     credential = digest(match[1])
     found = rt.db.recall(_BY_DIGEST, (credential,))
     if found is None:
-        raise _invalid("The credential is not valid, or it was revoked.")
+        return _manager(rt, credential)
     account_id, uuid, email, name, plan, created_at = found
     scopes = held_scopes(Lane.API_KEY)
     return Caller(account_id, uuid, email, name, Plan(plan), created_at, scopes, Lane.API_KEY, credential)
 
 
-def _invalid(detail: str) -> Problem:
+def _manager(rt: Runtime, credential: str) -> Caller:
+    found = rt.db.recall(_MANAGE_BY_DIGEST, (credential,))
+    if found is None:
+        raise invalid("The credential is not valid, or it was revoked.")
+    file_id, expires_at = found
+    # Spec: Authentication 5. It acts at Free tier.
+    return Caller(
+        account_id=_NOBODY,
+        uuid="",
+        email="",
+        name="",
+        plan=Plan.FREE,
+        created_at=0,
+        scopes=held_scopes(Lane.MANAGE),
+        lane=Lane.MANAGE,
+        credential=credential,
+        file_id=file_id,
+        expired=expires_at <= rt.clock(),
+    )
+
+
+def invalid(detail: str) -> Problem:
+    """The refusal of a credential that was sent but does not count here, with its challenge."""
     return Problem("unauthorized", detail, headers={"WWW-Authenticate": f'{CHALLENGE} error="invalid_token"'})

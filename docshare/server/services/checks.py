@@ -4,6 +4,9 @@ from typing import Any
 
 from docshare.server.runtime import Runtime
 
+_FILES = "SELECT uuid, blob, size, destroyed_at FROM files ORDER BY id"
+_ASSETS = "SELECT uuid, blob, size FROM assets ORDER BY id"
+
 
 def run(rt: Runtime) -> dict[str, Any]:
     """Look for damage, changing nothing.
@@ -15,12 +18,17 @@ def run(rt: Runtime) -> dict[str, Any]:
     for table, row_id, parent, _ in rt.db.rows("PRAGMA foreign_key_check"):
         problems.append({"check": "database", "detail": f"row {row_id} of {table} points to a missing row of {parent}"})
     files = size = 0
-    for uuid, blob, expected, burned_at in rt.db.stream("SELECT uuid, blob, size, burned_at FROM files ORDER BY id"):
+    for uuid, blob, expected, destroyed_at in rt.db.stream(_FILES):
         files += 1
         size += expected
-        detail = None if burned_at is not None else _damage(rt, blob, expected)
+        detail = None if destroyed_at is not None else _damage(rt, blob, expected)
         if detail:
             problems.append({"check": "content", "detail": f"file {uuid}: {detail}"})
+    for uuid, blob, expected in rt.db.stream(_ASSETS):
+        size += expected
+        detail = _damage(rt, blob, expected)
+        if detail:
+            problems.append({"check": "content", "detail": f"asset {uuid}: {detail}"})
     return {"ok": not problems, "files": files, "bytes": size, "problems": problems}
 
 

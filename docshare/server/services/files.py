@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from docshare.contract.fields import is_short_id, is_uuid
 from docshare.contract.problems import Problem
+from docshare.contract.scopes import Lane
 from docshare.server.rules import lifecycle
 from docshare.server.rules.lifecycle import Trash
 from docshare.server.runtime import Runtime
@@ -63,6 +64,10 @@ _COLUMNS = ", ".join(FileRow._fields).replace("protected", "password_hash IS NOT
 _MINE = f"SELECT {_COLUMNS} FROM files WHERE owner_id = ? AND trashed_at IS NULL"  # noqa: S608 - columns from the row
 _LIST = f"{_MINE} ORDER BY id DESC"
 _ONE = {"uuid": f"{_MINE} AND uuid = ?", "short_id": f"{_MINE} AND short_id = ?"}
+_MANAGED = {
+    column: f"SELECT {_COLUMNS} FROM files WHERE id = ? AND owner_id IS NULL AND trashed_at IS NULL AND {column} = ?"  # noqa: S608 - as above
+    for column in ("uuid", "short_id")
+}
 _ANYBODYS = {
     column: f"SELECT id, owner_id, trashed_at, purge_at FROM files WHERE {column} = ?"  # noqa: S608 - as above
     for column in ("uuid", "short_id")
@@ -70,7 +75,6 @@ _ANYBODYS = {
 _REVISIONS = f"""
 SELECT {", ".join(RevisionRow._fields)} FROM revisions WHERE file_id = ? ORDER BY content_version DESC
 """  # noqa: S608 - columns from the row
-_NO_FILE = "There is no such file."
 
 
 def list_files(rt: Runtime, caller: Caller) -> Iterator[FileRow]:
@@ -85,14 +89,16 @@ def show(rt: Runtime, caller: Caller, name: str) -> tuple[FileRow, list[Revision
 
 
 def owned(rt: Runtime, caller: Caller, name: str) -> FileRow:
-    """The caller's file ``name`` (UUID or short id, never a slug), trash excluded.
+    """The caller's file ``name`` (UUID or short id, never a slug), trash excluded. A manage token has one file, while
+    that is nobody's.
 
     Raises ``not_found``, the same for unknown, foreign, unclaimed and trashed files.
     """
-    key = _key(name)
-    found = key and rt.db.row(_ONE[key[0]], (caller.account_id, key[1]))
+    key = key_of(name)
+    reads, holder = (_MANAGED, caller.file_id) if caller.lane is Lane.MANAGE else (_ONE, caller.account_id)
+    found = key and rt.db.row(reads[key[0]], (holder, key[1]))
     if not found:
-        raise Problem("not_found", _NO_FILE)
+        raise no_file()
     return FileRow._make(found)
 
 
@@ -105,6 +111,11 @@ def content(rt: Runtime, caller: Caller, name: str) -> Content:
     if row.burned_at is not None:
         raise Problem("gone", "The view limit of this file was reached; its content is gone.")
     return Content(row, rt.blobs.path(row.blob))
+
+
+def no_file() -> Problem:
+    """The one answer for what a caller must not know, or what is not there."""
+    return Problem("not_found", "There is no such file.")
 
 
 def active_count(rt: Runtime, account_id: int) -> int:
@@ -121,7 +132,7 @@ def delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> Trash | No
     """
     now = rt.clock()
     with rt.db.write():
-        file_id, standing = _deletable(rt, caller, name)
+        file_id, standing = held(rt, caller, name)
         trash = lifecycle.deletion(plan=caller.plan, purge=purge, trash=standing, now=now)
         # Destruction is written as a place in the trash that is due now, so that a crash cannot leave half of it.
         mark = trash or Trash(standing.trashed_at if standing else now, now)
@@ -133,15 +144,20 @@ def delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> Trash | No
     return trash
 
 
-def _deletable(rt: Runtime, caller: Caller, name: str) -> tuple[int, Trash | None]:
-    key = _key(name)
+def held(rt: Runtime, caller: Caller, name: str) -> tuple[int, Trash | None]:
+    """The id of the caller's file ``name`` (UUID or short id), and its place in the trash.
+
+    Raises ``not_found`` for an unknown file, an unclaimed one and one in another account's trash, ``forbidden`` for
+    another account's active file.
+    """
+    key = key_of(name)
     found = key and rt.db.row(_ANYBODYS[key[0]], (key[1],))
     if not found:
-        raise Problem("not_found", _NO_FILE)
+        raise no_file()
     file_id, owner_id, trashed_at, purge_at = found
     if owner_id != caller.account_id:
         if owner_id is None or trashed_at is not None:
-            raise Problem("not_found", _NO_FILE)
+            raise no_file()
         raise Problem("forbidden", "This file belongs to another account.")
     return file_id, None if trashed_at is None else Trash(trashed_at, purge_at)
 
@@ -150,7 +166,7 @@ def _pair(trash: Trash) -> tuple[int, int]:
     return trash.trashed_at, trash.purge_at
 
 
-def _key(name: str) -> tuple[str, str] | None:
+def key_of(name: str) -> tuple[str, str] | None:
     """The column and value by which an API route finds a file; None for what is neither UUID nor short id."""
     if is_uuid(name):
         return "uuid", name.lower()

@@ -4,11 +4,13 @@ import json
 from dataclasses import dataclass
 from itertools import groupby
 
-from docshare.contract.media import STORED_TYPE
+from docshare.contract import media
 from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.contract.problems import Problem
+from docshare.server.blobs import Part
 from docshare.server.models import File, Revision
 from docshare.server.multipart import ReceivedFile
+from docshare.server.office.detect import kind_of
 from docshare.server.pdf.engine import Inspection
 from docshare.server.rules import intake as rules
 from docshare.server.rules.names import clean_name
@@ -26,11 +28,16 @@ def admit(rt: Runtime, caller: Caller, length: int | None) -> int:
     so the caller takes that off. Returns the largest file in bytes that may follow. Raises ``forbidden``,
     ``payload_too_large``, ``unavailable``.
     """
-    _require_slot(rt, caller)
+    require_slot(rt, caller.account_id, caller.plan)
+    return admit_bytes(rt, caller.plan, length)
+
+
+def admit_bytes(rt: Runtime, plan: Plan, length: int | None) -> int:
+    """As ``admit``, for what takes no slot: size and disk only. Raises ``payload_too_large``, ``unavailable``."""
     if length is not None:
-        rules.require_size(caller.plan, length)
+        rules.require_input_size(plan, length)
     rules.require_room(rt.blobs.free_bytes(), length or 0)
-    return rules.max_stored(caller.plan)
+    return media.largest_input(plan)
 
 
 @dataclass(frozen=True)
@@ -53,18 +60,40 @@ def take(rt: Runtime, caller: Caller, received: ReceivedFile) -> File:
 
 
 def store(rt: Runtime, plan: Plan, received: ReceivedFile) -> Document:
-    """Check, inspect and store the bytes of ``received``; whoever gets the document writes its row or deletes its blob.
+    """Check, convert if need be, inspect and store the bytes of ``received``; whoever gets the document writes its row
+    or deletes its blob.
 
-    ``received`` is used up only on success; the shell discards it otherwise. Raises ``bad_request`` (not a PDF, old
-    Word), ``payload_too_large``, ``unprocessable`` and ``unavailable`` (PDF engine).
+    Spec: Upload details. A PDF is stored as sent. Of an office document the PDF made of it is stored, under the name
+    that was sent: size and digest are the PDF's. ``received`` is used up at most on success; the shell discards it
+    otherwise. Raises ``bad_request`` (no document, old Word), ``payload_too_large`` (the input, or the PDF made of it),
+    ``unprocessable`` and ``unavailable`` (PDF engine, LibreOffice).
     """
-    part = received.part
+    name, part = clean_name(received.filename), received.part
+    if media.detect_document(part.head) == "pdf":
+        return _store_pdf(rt, plan, name, part)
+    kind = kind_of(part.path)
+    rules.require_kind_size(plan, kind, part.size)
+    made = rt.blobs.part()
+    try:
+        _convert(rt, part, kind, made)
+        return _store_pdf(rt, plan, name, made)
+    finally:
+        made.discard()
+
+
+def _convert(rt: Runtime, source: Part, kind: str, made: Part) -> None:
+    try:
+        rt.converter.convert(source.path, kind, made)
+    except OSError as error:
+        raise rules.no_room() from error  # disk or process table are full: in both cases not now
+
+
+def _store_pdf(rt: Runtime, plan: Plan, name: str, part: Part) -> Document:
     rules.require_size(plan, part.size)
-    rules.require_pdf(part.head)
     inspection = rt.engine.inspect(part.path)
     sha256, size = part.sha256(), part.size
     blob = rt.blobs.keep(part)
-    return Document(clean_name(received.filename), size, sha256, blob, inspection.total_pages, _page_sizes(inspection))
+    return Document(name, size, sha256, blob, inspection.total_pages, _page_sizes(inspection))
 
 
 def create(rt: Runtime, caller: Caller, document: Document) -> File:
@@ -78,14 +107,14 @@ def create(rt: Runtime, caller: Caller, document: Document) -> File:
             if rt.db.row("SELECT 1 FROM accounts WHERE id = ?", (caller.account_id,)) is None:
                 raise Problem("unauthorized", "The account of this credential was deleted.")
             # Judged again inside the transaction: two uploads may race for the last slot.
-            _require_slot(rt, caller)
+            require_slot(rt, caller.account_id, caller.plan)
             row = File.create(
                 uuid=rt.uuid(),
                 short_id=short_ids.take(rt),
                 owner=caller.account_id,
                 original_name=document.name,
                 size=document.size,
-                mime_type=STORED_TYPE,
+                mime_type=media.STORED_TYPE,
                 total_pages=document.total_pages,
                 page_sizes=document.page_sizes,
                 sha256=document.sha256,
@@ -101,13 +130,14 @@ def create(rt: Runtime, caller: Caller, document: Document) -> File:
     return row
 
 
-def _require_slot(rt: Runtime, caller: Caller) -> None:
-    """Raise ``forbidden`` when all slots are taken. A plan without a limit counts nothing, any other only so far."""
-    slots = PLAN_LIMITS[caller.plan].file_slots
+def require_slot(rt: Runtime, account_id: int, plan: Plan) -> None:
+    """Raise ``forbidden`` when all slots of the account are taken. A plan without a limit counts nothing, any other
+    only so far."""
+    slots = PLAN_LIMITS[plan].file_slots
     if slots is None:
         return
-    row = rt.db.row(_COUNT_UP_TO, (caller.account_id, slots))
-    rules.require_slot(caller.plan, int(row[0]) if row else 0)
+    row = rt.db.row(_COUNT_UP_TO, (account_id, slots))
+    rules.require_slot(plan, int(row[0]) if row else 0)
 
 
 def add_revision(row: File) -> None:

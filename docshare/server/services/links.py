@@ -3,19 +3,16 @@
 import json
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from docshare.contract.fields import is_short_id, is_uuid
 from docshare.contract.limits import SLUG_CHARS
-from docshare.server.rules import lifecycle
+from docshare.server.rules import gates, lifecycle
 from docshare.server.runtime import Runtime
 
-_SLUG = re.compile(f"[a-z0-9-]{{1,{SLUG_CHARS}}}")
+LOCKED = "locked"
 
-# Every page image asks this, so it goes past the models, and leaves the sizes of up to 50,000 pages where they are.
-_SHARED = """
-SELECT id, uuid, short_id, original_name, total_pages, content_version, blob, trashed_at, burned_at, delete_at
-FROM files WHERE """
+_SLUG = re.compile(f"[a-z0-9-]{{1,{SLUG_CHARS}}}")
 
 
 class SharedFile(NamedTuple):
@@ -31,30 +28,77 @@ class SharedFile(NamedTuple):
     trashed_at: int | None
     burned_at: int | None
     delete_at: int | None
+    owner_id: int | None
+    settings: str  # JSON as stored
+    size: int  # bytes
+    protected: int  # whether a password is set
+    view_limit: int | None
+
+
+class SharedVariant(NamedTuple):
+    """The variant a link leads through; ``overrides`` is JSON as stored."""
+
+    id: int
+    uuid: str
+    short_id: str
+    overrides: str
 
 
 @dataclass(frozen=True)
 class Link:
     """A share link that leads somewhere. ``public_id``: what the page's own addresses are keyed by, the short id or
-    UUID the reader came with, the short id when the page came by its slug; ``state``: ``live``, ``expired`` or
-    ``burned``."""
+    UUID the reader came with, the short id when the page came by its slug; ``state``: ``live``, ``expired``,
+    ``burned``, or ``locked`` where it asks for something before it opens; ``variant``: None on the canonical link.
+
+    Nothing of ``file`` that names the canonical link may reach the reader of a variant.
+    """
 
     file: SharedFile
     public_id: str
     state: str
+    variant: SharedVariant | None = None
+
+    @property
+    def short_id(self) -> str:
+        """The short id that this link may tell its reader."""
+        return (self.variant or self.file).short_id
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """What its variant sets otherwise than the file: ``allowDownload`` and ``pageRange``, where they are set."""
+        return {} if self.variant is None else dict(json.loads(self.variant.overrides))
+
+
+# Every page image asks this, so it goes past the models, and leaves the sizes of up to 50,000 pages where they are.
+_FILE = ", ".join(f"f.{column}" for column in SharedFile._fields).replace("f.protected", "f.password_hash IS NOT NULL")
+_VARIANT = ", ".join(f"v.{column}" for column in SharedVariant._fields)
+_CANONICAL = {
+    column: f"SELECT {_FILE} FROM files f WHERE f.{column} = ?"  # noqa: S608 - columns from the rows
+    for column in ("uuid", "short_id", "slug")
+}
+# Spec: Variant. A revoked one is not found at all, so that nothing tells it from an unknown one.
+_THROUGH_VARIANT = {
+    column: f"SELECT {_VARIANT}, {_FILE} FROM variants v JOIN files f ON f.id = v.file_id "  # noqa: S608 - as above
+    f"WHERE v.{column} = ? AND v.revoked_at IS NULL"
+    for column in ("uuid", "short_id")
+}
 
 
 def resolve(rt: Runtime, name: str) -> Link | None:
-    """The link called ``name``: a UUID in either case, a short id in exactly its case, or a slug. Ids win over slugs.
+    """The link called ``name``: a UUID in either case or a short id in exactly its case, of a file or of a variant, or
+    a slug. Ids win over slugs.
 
-    None for unknown names and for files in the trash, so that nobody can tell them apart.
+    None for unknown names, revoked variants and files in the trash, so that nobody can tell them apart.
     """
     now = rt.clock()
-    file, public_id = _find(rt, name)
-    if file is None:
+    found = _by_id(rt, name) or _by_slug(rt, name)
+    if found is None:
         return None
+    file, public_id, variant = found
     state = lifecycle.state(trashed_at=file.trashed_at, burned_at=file.burned_at, delete_at=file.delete_at, now=now)
-    return None if state == lifecycle.TRASHED else Link(file, public_id, state)
+    if state == lifecycle.TRASHED:
+        return None
+    return Link(file, public_id, LOCKED if state == lifecycle.LIVE and _asks(file) else state, variant)
 
 
 def page_sizes(rt: Runtime, link: Link) -> list[list[float]]:
@@ -65,27 +109,44 @@ def page_sizes(rt: Runtime, link: Link) -> list[list[float]]:
 
 
 def short_id_of(rt: Runtime, name: str) -> str | None:
-    """The short id of the file that ``name`` (UUID or short id, never a slug) leads to; None for unknown names and for
-    files in the trash."""
+    """The short id that the link ``name`` (UUID or short id, never a slug) may tell its reader; None for what
+    ``resolve`` does not find."""
+    found = _by_id(rt, name)
+    if found is None or found[0].trashed_at is not None:
+        return None
+    file, _, variant = found
+    return (variant or file).short_id
+
+
+_Found = tuple[SharedFile, str, SharedVariant | None]
+
+
+def _by_id(rt: Runtime, name: str) -> _Found | None:
+    """The file, its public id, and the variant if ``name`` is a variant's."""
     if is_uuid(name):
-        found = rt.db.row("SELECT short_id FROM files WHERE uuid = ? AND trashed_at IS NULL", (name.lower(),))
+        column, key = "uuid", name.lower()
     elif is_short_id(name):
-        found = rt.db.row("SELECT short_id FROM files WHERE short_id = ? AND trashed_at IS NULL", (name,))
+        column, key = "short_id", name
     else:
         return None
-    return None if found is None else str(found[0])
+    found = rt.db.recall(_CANONICAL[column], (key,))
+    if found is not None:
+        return SharedFile._make(found), key, None
+    found = rt.db.recall(_THROUGH_VARIANT[column], (key,))
+    if found is None:
+        return None
+    width = len(SharedVariant._fields)
+    return SharedFile._make(found[width:]), key, SharedVariant._make(found[:width])
 
 
-def _find(rt: Runtime, name: str) -> tuple[SharedFile | None, str]:
-    if is_uuid(name):
-        name = name.lower()
-        return _shared(rt, "uuid = ?", name), name
-    file = _shared(rt, "short_id = ?", name) if is_short_id(name) else None
-    if file is None and _SLUG.fullmatch(name):
-        file = _shared(rt, "slug = ?", name)
-    return file, file.short_id if file is not None else ""
+def _by_slug(rt: Runtime, name: str) -> _Found | None:
+    found = rt.db.row(_CANONICAL["slug"], (name,)) if _SLUG.fullmatch(name) else None
+    if found is None:
+        return None
+    file = SharedFile._make(found)
+    return file, file.short_id, None
 
 
-def _shared(rt: Runtime, which: str, name: str) -> SharedFile | None:
-    found = rt.db.row(_SHARED + which, (name,))
-    return None if found is None else SharedFile(*found)
+def _asks(file: SharedFile) -> bool:
+    settings = json.loads(file.settings)
+    return gates.asks(protected=bool(file.protected), view_limit=file.view_limit, settings=settings)

@@ -13,14 +13,32 @@ _MANY = (*STREAM_TABLES, "view_sessions")
 
 
 def hide(rt: Runtime, file_id: int) -> None:
-    """Take the file's rows out of every stream of the feed."""
+    """Take the rows of a file in the trash out of every stream of the feed; a restore meanwhile ends it."""
     for table in STREAM_TABLES:
         _in_batches(
             rt,
             f"UPDATE {table} SET hidden = 1 WHERE id IN"  # noqa: S608 - names from the table above
-            f" (SELECT id FROM {table} WHERE file_id = ? AND hidden = 0 LIMIT {BATCH})",
+            f" (SELECT id FROM {table} WHERE file_id = (SELECT id FROM files WHERE id = ? AND trashed_at IS NOT NULL)"
+            f" AND hidden = 0 LIMIT {BATCH})",
             file_id,
         )
+
+
+def unhide_some(rt: Runtime, file_id: int) -> bool:
+    """Put back some of the file's rows, in the caller's transaction; returns whether that were the last ones.
+
+    Nobody sees them while the file is in the trash, so they go first and ``trashed_at`` last; should a crash come
+    between, the next start hides them again.
+    """
+    for table in STREAM_TABLES:
+        changed = rt.db.execute(
+            f"UPDATE {table} SET hidden = 0 WHERE id IN"  # noqa: S608 - names from the table above
+            f" (SELECT id FROM {table} WHERE file_id = ? AND hidden = 1 LIMIT {BATCH})",
+            (file_id,),
+        )
+        if changed == BATCH:
+            return False
+    return True
 
 
 def purge(rt: Runtime, file_id: int) -> bool:
@@ -33,20 +51,33 @@ def purge(rt: Runtime, file_id: int) -> bool:
         )
     with rt.db.write():
         found = rt.db.row("SELECT uuid, blob FROM files WHERE id = ?", (file_id,))
+        assets = rt.db.rows("SELECT blob FROM assets WHERE file_id = ?", (file_id,))
         rt.db.execute("DELETE FROM files WHERE id = ?", (file_id,))
     if found is None:
         return False
     # Rows first: bytes without a row are found at the next start, a row without bytes would be a lie.
     uuid, blob = found
     try:
-        rt.blobs.delete(blob)
+        for key in (blob, *(asset for (asset,) in assets)):
+            rt.blobs.delete(key)
     finally:
         rt.pages.forget(uuid)
     return True
 
 
-def _in_batches(rt: Runtime, sql: str, file_id: int) -> None:
+def unattribute(rt: Runtime, variant_id: int) -> None:
+    """Let what a variant's readers did stay with the file alone."""
+    for table in ("view_sessions", "activity_rows"):
+        _in_batches(
+            rt,
+            f"UPDATE {table} SET variant_id = NULL WHERE id IN"  # noqa: S608 - names from above
+            f" (SELECT id FROM {table} WHERE variant_id = ? LIMIT {BATCH})",
+            variant_id,
+        )
+
+
+def _in_batches(rt: Runtime, sql: str, key: int) -> None:
     changed = BATCH
     while changed == BATCH:
         with rt.db.write():
-            changed = rt.db.execute(sql, (file_id,))
+            changed = rt.db.execute(sql, (key,))

@@ -2,15 +2,18 @@
 
 from docshare.server.blobs import Swept
 from docshare.server.runtime import Runtime
-from docshare.server.services import purging
+from docshare.server.services import burning, purging, tokens
+
+_KEPT_BLOBS = "SELECT blob FROM files WHERE destroyed_at IS NULL UNION ALL SELECT blob FROM assets"
+_KEPT_VERSIONS = "SELECT uuid, content_version FROM files WHERE destroyed_at IS NULL"
 
 
 def at_start(rt: Runtime) -> Swept:
     """Before the server answers: remove partial uploads, bytes and derived pages without a row, and finish deletions
     that a crash cut short."""
-    swept = rt.blobs.sweep(frozenset(blob for (blob,) in rt.db.stream("SELECT blob FROM files")))
+    swept = rt.blobs.sweep(frozenset(blob for (blob,) in rt.db.stream(_KEPT_BLOBS)))
     purge_due(rt)
-    rt.pages.forget_others(frozenset(uuid for (uuid,) in rt.db.stream("SELECT uuid FROM files")))
+    rt.pages.forget_others(dict(rt.db.stream(_KEPT_VERSIONS)))
     for (file_id,) in rt.db.rows("SELECT id FROM files WHERE trashed_at IS NOT NULL"):
         purging.hide(rt, file_id)
     return swept
@@ -20,6 +23,26 @@ def purge_due(rt: Runtime) -> int:
     """Destroy the files whose ``purgeAt`` has come; returns how many."""
     due = rt.db.rows("SELECT id FROM files WHERE purge_at <= ?", (rt.clock(),))
     return sum(purging.purge(rt, file_id) for (file_id,) in due)
+
+
+def expire_unclaimed(rt: Runtime) -> int:
+    """Destroy the expired files that nobody has claimed; returns how many.
+
+    Spec gap: an owner keeps an expired file with its readership; without one there is nobody to keep it for.
+    """
+    due = rt.db.rows("SELECT id FROM files WHERE owner_id IS NULL AND delete_at <= ?", (rt.clock(),))
+    return sum(_expire(rt, file_id) for (file_id,) in due)
+
+
+def _expire(rt: Runtime, file_id: int) -> bool:
+    now = rt.clock()
+    with rt.db.write():
+        # Marked as due for destruction, so that a claim comes before or after, and a crash cannot leave half of it.
+        marked = rt.db.execute(
+            "UPDATE files SET trashed_at = ?, purge_at = ? WHERE id = ? AND owner_id IS NULL AND delete_at <= ?",
+            (now, now, file_id, now),
+        )
+    return bool(marked) and purging.purge(rt, file_id)
 
 
 def forget_sign_ins(rt: Runtime) -> int:
@@ -32,5 +55,11 @@ def forget_sign_ins(rt: Runtime) -> int:
 
 
 def run(rt: Runtime) -> dict[str, int]:
-    """Everything that is due now: ``{purged, removed}``, files destroyed and leftovers of sign-ins removed."""
-    return {"purged": purge_due(rt), "removed": forget_sign_ins(rt)}
+    """Everything that is due now: files whose bytes were ``burned``, that were ``purged`` from the trash or had
+    ``expired`` unclaimed, and leftovers of sign-ins and tokens that were ``removed``."""
+    return {
+        "burned": burning.burn_due(rt),
+        "purged": purge_due(rt),
+        "expired": expire_unclaimed(rt),
+        "removed": forget_sign_ins(rt) + tokens.forget_lost(rt),
+    }

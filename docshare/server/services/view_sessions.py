@@ -28,9 +28,9 @@ _END = f"MIN({_IDLE_END}, IFNULL(hidden_at + {reading.HIDDEN_ENDS_MS}, {_IDLE_EN
 _DUE = f"{_SELECT} WHERE ended_at IS NULL AND {_END} <= ? ORDER BY {_END} LIMIT ?"
 _PLACE = (
     "uuid, opening, part, file_id, content_version, total_pages, reader, country, device, browser, source, referrer, "
-    "viewer_mode"
+    "viewer_mode, variant_id"
 )
-_INSERT = f"INSERT INTO view_sessions ({_PLACE}, {_STATE}) VALUES ({', '.join('?' * 28)})"  # noqa: S608 - from above
+_INSERT = f"INSERT INTO view_sessions ({_PLACE}, {_STATE}) VALUES ({', '.join('?' * 29)})"  # noqa: S608 - from above
 _HEARD = "SELECT 1 FROM beacons WHERE session_id = ? AND seq = ?"
 _KEEP = "INSERT INTO beacons (session_id, seq, received_at, body, accepted) VALUES (?, ?, ?, ?, ?)"
 _SAVE = (
@@ -99,6 +99,7 @@ class Place:
     source: str
     referrer: str | None
     viewer_mode: str
+    variant_id: int | None
 
 
 def _session(row: tuple[Any, ...]) -> Session:

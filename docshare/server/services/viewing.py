@@ -12,6 +12,7 @@ from docshare.server.limits import address_key
 from docshare.server.rules import lifecycle, reading, view_token
 from docshare.server.rules.agents import describe
 from docshare.server.rules.identity import reader_of
+from docshare.server.rules.page_window import Window
 from docshare.server.rules.reading import Beacon
 from docshare.server.rules.view_token import Opening
 from docshare.server.runtime import Runtime
@@ -27,7 +28,7 @@ UNCOUNTED_KEPT_MS = 90 * DAY  # sessions of programs, scanners and prefetchers, 
 
 LONGEST_BEACON = reading.LONGEST_BODY  # bytes
 
-_SECRET = "view-token-1"  # noqa: S105 - a name; it changes whenever the fields of the token do
+_SECRET = "view-token-2"  # noqa: S105 - a name; it changes whenever the fields of the token do
 _END_BATCH = 200  # sessions ended, or deleted, in one transaction
 
 
@@ -59,13 +60,15 @@ def prepare(rt: Runtime) -> None:
     instance_secret(rt, _SECRET)
 
 
-def token_for(rt: Runtime, link: Link, facts: PageFacts) -> str:
-    """The signed token under which one load of the share page of ``link`` reports its reading."""
+def token_for(rt: Runtime, link: Link, window: Window, facts: PageFacts) -> str:
+    """The signed token under which one load of the share page of ``link``, showing ``window``, reports its reading."""
     opening = Opening(
         public_id=link.public_id,
         content_version=link.file.content_version,
         issued_at=rt.clock(),
         nonce=rt.token(20),
+        pages_before=window.before,
+        pages=window.size,
         source=facts.source,
         viewer_mode=facts.viewer_mode,
         referrer=facts.referrer,
@@ -82,27 +85,27 @@ def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
     Spec gap: owner previews create no session.
 
     Raises Problem: ``bad_request`` and ``payload_too_large`` for what is no beacon, ``forbidden`` for a token that is
-    not ours, of another link or too old, ``not_found`` and ``gone`` for a dead link, ``conflict`` when the session is
-    over (the reader's browser then begins its next one), ``rate_limited`` when one network starts too many.
+    not ours, of another link or too old and for a locked link, ``not_found`` and ``gone`` for a dead one, ``conflict``
+    when the session is over (the reader's browser then begins its next one), ``rate_limited`` when one network starts
+    too many.
     """
     token, beacon = reading.parse_body(body, sender.prefetch)
     now = rt.clock()
     opening = _opening(rt, name, token, now)
+    beacon = reading.in_document(beacon, opening.pages_before, opening.pages)
     with rt.db.write():
+        # Asked again for each beacon: a revoked variant, like a trashed file, ends its sessions at once.
+        link = links.resolve(rt, name)
+        if link is None:
+            raise Problem("not_found", "There is no such link.")
+        if not _is_reader(link, sender, now):
+            return
         session = view_sessions.find(rt, opening.nonce, beacon.part)
         if session is not None:
-            return _go_on(rt, session, beacon, sender, now)
-    link = links.resolve(rt, name)
-    if link is None:
-        raise _unknown()
-    if _is_reader(rt, link.file.id, sender, now) and not reading.too_many(beacon, now - opening.issued_at):
-        _limit_starts(rt, sender)
-        with rt.db.write():
-            # The same beacon may have come twice at once.
-            session = view_sessions.find(rt, opening.nonce, beacon.part)
-            session = session or _start(rt, opening, link, beacon, sender, now)
-            view_sessions.add(rt, session, beacon, now)
-    return None
+            _go_on(rt, session, beacon, now)
+        elif not reading.too_many(beacon, now - opening.issued_at):
+            _limit_starts(rt, sender)
+            view_sessions.add(rt, _start(rt, opening, link, beacon, sender, now), beacon, now)
 
 
 def end_due(rt: Runtime) -> int:
@@ -144,27 +147,22 @@ def _opening(rt: Runtime, name: str, token: str, now: int) -> Opening:
     return opening
 
 
-def _go_on(rt: Runtime, session: Session, beacon: Beacon, sender: Sender, now: int) -> None:
-    if _is_reader(rt, session.file_id, sender, now):
-        if session.over(now):
-            raise _over()
-        if not reading.too_many(beacon, now - session.reading.earliest_at):
-            view_sessions.add(rt, session, beacon, now)
+def _go_on(rt: Runtime, session: Session, beacon: Beacon, now: int) -> None:
+    if session.over(now):
+        raise _over()
+    if not reading.too_many(beacon, now - session.reading.earliest_at):
+        view_sessions.add(rt, session, beacon, now)
 
 
-def _is_reader(rt: Runtime, file_id: int, sender: Sender, now: int) -> bool:
-    """False for the owner. Raises ``not_found`` and ``gone`` for a link that is dead."""
-    found = rt.db.row("SELECT owner_id, trashed_at, burned_at, delete_at FROM files WHERE id = ?", (file_id,))
-    if found is None:
-        raise _unknown()
-    owner_id, trashed_at, burned_at, delete_at = found
-    state = lifecycle.state(trashed_at=trashed_at, burned_at=burned_at, delete_at=delete_at, now=now)
-    if state == lifecycle.TRASHED:
-        raise _unknown()
+def _is_reader(link: Link, sender: Sender, now: int) -> bool:
+    """False for the owner. Raises ``gone`` for a link that is dead, ``forbidden`` for a locked one."""
+    file = link.file
     # Spec gap: who took one of the last units of a view limit keeps reading until the sweep.
-    if state == lifecycle.EXPIRED or (state == lifecycle.BURNED and now >= burned_at + BURN_DELAY_MS):
+    if link.state == lifecycle.EXPIRED or (file.burned_at is not None and now >= file.burned_at + BURN_DELAY_MS):
         raise Problem("gone", "This link is no longer available.")
-    return owner_id is None or owner_id != sender.account_id
+    if link.state == links.LOCKED:
+        raise Problem("forbidden", "This document was locked since the page was loaded.")
+    return file.owner_id is None or file.owner_id != sender.account_id
 
 
 def _limit_starts(rt: Runtime, sender: Sender) -> None:
@@ -193,6 +191,7 @@ def _start(rt: Runtime, opening: Opening, link: Link, beacon: Beacon, sender: Se
         source=opening.source,
         referrer=opening.referrer,
         viewer_mode=opening.viewer_mode,
+        variant_id=link.variant and link.variant.id,
     )
     state = reading.begin(now, earliest, agent.program, opening.prefetched)
     return view_sessions.insert(rt, place, state)
@@ -224,10 +223,6 @@ def _salt(rt: Runtime, file_id: int, now: int) -> bytes:
     salt = rt.secret(32)
     rt.db.execute("REPLACE INTO reader_salts (file_id, salt, created_at) VALUES (?, ?, ?)", (file_id, salt, now))
     return salt
-
-
-def _unknown() -> Problem:
-    return Problem("not_found", "There is no such link.")
 
 
 def _over() -> Problem:

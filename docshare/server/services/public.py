@@ -1,0 +1,62 @@
+"""What anybody may know of a share link without opening it: public metadata and oEmbed."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from docshare.contract.fields import is_short_id, is_uuid
+from docshare.contract.problems import Problem
+from docshare.contract.settings import SETTINGS
+from docshare.server.rules import gates
+from docshare.server.runtime import Runtime
+from docshare.server.services import links, page_range
+from docshare.server.services.links import Link
+
+_DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()}
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What is told of ``link``: ``settings`` by wire name, as they are for its readers; ``pages`` how many of them the
+    readers see; ``nameless``: a password or an e-mail gate stands, so the document's name is not told."""
+
+    link: Link
+    settings: dict[str, Any]
+    pages: int
+    nameless: bool
+
+    @property
+    def alive(self) -> bool:
+        """Whether the link can be opened, if need be after what it asks for."""
+        return self.link.state not in ("expired", "burned")
+
+    @property
+    def ended_at(self) -> int | None:
+        """When the link ended, in milliseconds; None while it is alive."""
+        file = self.link.file
+        return {"expired": file.delete_at, "burned": file.burned_at}.get(self.link.state)
+
+    @property
+    def asks(self) -> bool:
+        """Whether the link asks for something before it shows any page."""
+        return self.link.state == links.LOCKED
+
+
+def metadata(rt: Runtime, name: str) -> Notice:
+    """What is told of the link ``name``, a UUID or short id.
+
+    Raises ``not_found``, the same for unknown links, files in the trash and revoked variants. Spec: Errors. A slug is
+    no id of a file route, not even one that looks like a short id.
+    """
+    link = links.resolve(rt, name) if is_uuid(name) or is_short_id(name) else None
+    if link is None or link.public_id not in (name, name.lower()):
+        raise Problem("not_found", "There is no such link.")
+    return notice(link)
+
+
+def notice(link: Link) -> Notice:
+    """What may be told of ``link``."""
+    stored = json.loads(link.file.settings)
+    # A view limit alone hides the pages and not the name: it protects nobody's secret, it counts.
+    nameless = gates.asks(protected=bool(link.file.protected), view_limit=None, settings=stored)
+    return Notice(link, {**_DEFAULTS, **stored, **link.overrides}, page_range.for_readers(link).size, nameless)

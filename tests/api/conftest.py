@@ -1,0 +1,33 @@
+"""Fixtures of the API's tests: a host to import from, and an instance that may."""
+
+import ipaddress
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.cast import World
+from tests.support.pdfs import simple_pdf
+from tests.support.source import Source, answer, make_certificate, source_at
+
+
+@pytest.fixture(scope="session")
+def cert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate that only its own file vouches for."""
+    return make_certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def source(cert: Path) -> Iterator[Source]:
+    """A host that has a PDF of two pages."""
+    with source_at(cert) as running:
+        running.script = answer(simple_pdf(pages=2))
+        yield running
+
+
+@pytest.fixture
+def importer(make: Callable[..., World], cert: Path, source: Source) -> World:
+    """An instance whose operator has allowed the source; every name is found on this machine."""
+    world = make(import_hosts=(source.host, "plain.example"), ca_bundle=cert)
+    world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
+    return world

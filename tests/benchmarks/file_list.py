@@ -1,0 +1,130 @@
+"""The list of 100,000 files: python -m tests.benchmarks.file_list [FILES]
+
+``GET /api/v1/files`` through the application (credential, rate limit, drawing, the spool, every byte read) is compared
+with raw ``sqlite3`` rows of the same columns, made dicts and written by ``json.dumps`` block by block. Then the answer
+is drawn once more, and the memory that it holds at most must not grow with the number of files.
+"""
+
+import json
+import sqlite3
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from werkzeug.test import Client
+
+from docshare.contract.plans import Plan
+from docshare.server.app import create_app
+from docshare.server.config import Config
+from docshare.server.instance import open_instance
+from docshare.server.services import accounts
+from docshare.server.services.files import FileRow
+from tests.benchmarks.side_by_side import bound, side_by_side
+
+FILES = 100_000
+TARGET = 2.0  # of raw rows and json
+MEMORY_MB = 8.0
+BLOCK = 1000
+HOUR = 3_600_000
+
+_INSERT = """
+INSERT INTO files (uuid, short_id, slug, owner_id, original_name, size, mime_type, total_pages, page_sizes, sha256,
+blob, content_version, created_at, updated_at, delete_at, view_count, settings)
+VALUES (printf('%08x-0000-4000-8000-000000000000', ?1), printf('%012d', ?1), ?2, 1, printf('Bericht %d ü.pdf', ?1),
+?1 * 1000, 'application/pdf', 12, '[[12,612,792]]', printf('%064x', ?1), printf('%032d', ?1), 1, ?3, ?4, ?5, ?1 % 90,
+?6)
+"""
+_SETTINGS = (
+    "{}",
+    "{}",
+    "{}",
+    '{"allowDownload":false}',
+    '{"viewerMode":"flipbook","viewerSettings":{"flip":{"rtl":true}}}',
+)
+_COLUMNS = ", ".join(FileRow._fields).replace("protected", "password_hash IS NOT NULL")
+_RAW = f"SELECT {_COLUMNS} FROM files WHERE owner_id = 1 AND trashed_at IS NULL ORDER BY id DESC"
+
+
+def _rows(files: int) -> Iterator[tuple[int, str | None, int, int, int | None, str]]:
+    """Three of five files have default settings; one in ten has a slug, one in seven an expiry."""
+    for number in range(files):
+        created = 1_700_000_000_000 + number * 77_777
+        yield (
+            number,
+            f"slug-{number}" if number % 10 == 0 else None,
+            created,
+            created + (number % 3) * HOUR,
+            created + 900 * HOUR if number % 7 == 0 else None,
+            _SETTINGS[number % len(_SETTINGS)],
+        )
+
+
+@contextmanager
+def filled(folder: Path, files: int) -> Iterator[tuple[Client, dict[str, str], Path]]:
+    """An application with one account of so many files; the headers of its key; and the path of the database."""
+    config = Config(data_dir=folder, base_url="http://127.0.0.1:8787", rate_limit=1_000_000)
+    with open_instance(config) as instance:
+        rt = instance.rt
+        tempfile.tempdir = str(folder / "tmp")
+        owner = accounts.create_account(rt, "owner@example.com", "", Plan.PRO)
+        key = accounts.create_key(rt, owner.email, "").key
+        with rt.db.write():
+            rt.db.sqlite.connection().executemany(_INSERT, _rows(files))
+        yield Client(create_app(rt)), {"Authorization": f"Bearer {key}"}, rt.db.path
+
+
+def listed(client: Client, headers: dict[str, str]) -> int:
+    """Ask for the list and read it; returns its length in bytes."""
+    answer = client.get("/api/v1/files", headers=headers)
+    assert answer.status_code == 200
+    length = sum(len(block) for block in answer.response)
+    answer.close()
+    return length
+
+
+def raw(database: sqlite3.Connection) -> int:
+    """The same rows as JSON by hand; returns the length in bytes."""
+    names, length = FileRow._fields, 0
+    cursor = database.execute(_RAW)
+    while rows := cursor.fetchmany(BLOCK):
+        objects: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in rows]
+        length += len(json.dumps(objects, separators=(",", ":")).encode())
+    return length
+
+
+def milliseconds(call: Callable[[], int]) -> float:
+    begun = time.perf_counter_ns()
+    assert call() > 0
+    return (time.perf_counter_ns() - begun) / 1e6
+
+
+def main(files: int) -> int:
+    """Measure, print, and return the exit code."""
+    with tempfile.TemporaryDirectory() as folder, filled(Path(folder), files) as (client, headers, path):
+        database = sqlite3.connect(path)
+        database.execute("PRAGMA cache_size = -64000")
+        outcome = side_by_side(
+            f"list of {files:,} files",
+            lambda: milliseconds(lambda: listed(client, headers)),
+            lambda: milliseconds(lambda: raw(database)),
+            target=TARGET,
+            better="less",
+            unit="ms",
+        )
+        database.close()
+        tracemalloc.start()
+        length = listed(client, headers)
+        peak = tracemalloc.get_traced_memory()[1] / 2**20
+        tracemalloc.stop()
+        print(f"the answer: {length / 2**20:.1f} MB")
+        flat = bound("memory of one answer at most", peak, MEMORY_MB, "MB")
+    return 0 if outcome.reached and flat else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(int(sys.argv[1]) if len(sys.argv) > 1 else FILES))
