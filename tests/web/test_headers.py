@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from docshare.server.web import derived
 from tests.support.cast import World
 from tests.support.rows import change_file
 
@@ -76,3 +77,20 @@ def test_a_known_page_image_is_not_sent_twice(world: World, names: dict[str, str
     tag = world.http.get(path, buffered=True).headers["ETag"]
     again = world.http.get(path, headers={"If-None-Match": tag}, buffered=True)
     assert (again.status_code, again.data) == (304, b"")
+
+
+@pytest.mark.parametrize("read_whole", [0, 1 << 20])
+def test_a_page_is_the_same_whether_it_is_read_or_sent_by_the_server(
+    world: World, monkeypatch: pytest.MonkeyPatch, read_whole: int
+) -> None:
+    monkeypatch.setattr(derived, "_READ_WHOLE", read_whole)
+    path = f"/{world.pia.upload()['shortId']}/pages/1-800.jpg?v=1"
+    answer = world.http.get(path, buffered=True)
+    assert answer.data.startswith(b"\xff\xd8\xff")
+    assert answer.data.endswith(b"\xff\xd9")
+    assert answer.headers["Content-Length"] == str(len(answer.data))
+    head = world.http.head(path, buffered=True)
+    assert (head.data, head.headers["Content-Length"]) == (b"", str(len(answer.data)))
+    tag = {"If-None-Match": answer.headers["ETag"]}
+    assert world.http.get(path, headers=tag, buffered=True).status_code == 304
+    assert world.http.get(path, headers={"If-None-Match": '"other"'}, buffered=True).status_code == 200
