@@ -141,16 +141,16 @@ def measurement(name: str, value: object) -> str:
     return _match(_MEASUREMENT, name, value, "a measurement id of the form G-XXXXXXXXXX")
 
 
-def https_url(name: str, value: object) -> str:
-    """An ``https://`` address of at most 2,048 printable ASCII characters without user name, as sent.
+def https_url(name: str, value: object, most: int = limits.URL_CHARS) -> str:
+    """An ``https://`` address of at most ``most`` printable ASCII characters without user name, as sent.
 
     Where it points to is not judged here (see the server's rules for webhook targets).
     """
     url = _string(name, value)
-    match = _HTTPS_URL.fullmatch(url) if len(url) <= limits.URL_CHARS else None
+    match = _HTTPS_URL.fullmatch(url) if len(url) <= most else None
     if match is None or not 1 <= int(match[1] or 443) <= 65535:
         rule = "an https:// address without user name, spaces or unescaped characters"
-        raise refusal(name, f"{rule}, at most {limits.URL_CHARS} characters")
+        raise refusal(name, f"{rule}, at most {most} characters")
     return url
 
 

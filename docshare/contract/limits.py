@@ -68,6 +68,7 @@ MANAGE_EXPIRY_MS = 7 * DAY  # the furthest deleteAt that a manage token can set
 DESIGN_EXPIRY_MS = 365 * DAY
 ANONYMOUS_EXPIRY_MS = 7 * DAY  # Spec gap: anonymous uploads of the share site
 BURN_DELAY_MS = 30 * MINUTE  # from the moment the view limit is reached to the sweep of the bytes
+UNCLAIMED_KEPT_MS = 7 * DAY  # Spec gap: how long an expired file without an owner can still be claimed
 
 # Counts and lengths
 VARIANTS_PER_FILE = 200
@@ -84,6 +85,7 @@ GATE_DOMAINS = 20
 DOMAIN_CHARS = 253
 CTA_LABEL_CHARS = 40
 URL_CHARS = 2048
+IMPORT_URL_CHARS = 8192  # Spec gap: signed export addresses are longer than what a webhook may have
 PALETTE_COLOURS = 6
 
 # Sizes

@@ -48,6 +48,8 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
+        self._turns: dict[object, tuple[threading.Lock, int]] = {}
+        self._turning = threading.Lock()
         self._remembered: dict[tuple[str, tuple[Any, ...]], object] = {}
         self.path = path
         self.sqlite: Any = _Sqlite(str(path))
@@ -63,6 +65,23 @@ class Store:
             finally:
                 # A new object and not an emptied one: a reader that asked before still holds the old one.
                 self._remembered = {}
+
+    @contextmanager
+    def turn(self, key: object) -> Iterator[None]:
+        """Whoever names the same ``key`` waits until this block is left: for what takes many transactions, and would go
+        on for ever against its opposite. Never inside ``write()``."""
+        with self._turning:
+            lock, waiting = self._turns.get(key, (threading.Lock(), 0))
+            self._turns[key] = lock, waiting + 1
+        try:
+            with lock:
+                yield
+        finally:
+            with self._turning:
+                lock, waiting = self._turns[key]
+                self._turns[key] = lock, waiting - 1
+                if waiting == 1:
+                    del self._turns[key]
 
     def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of one statement as tuples, past the models: for the hot paths."""

@@ -16,6 +16,8 @@ FORM_ERROR = "docshare.form_error"
 """Where a server that takes forms apart leaves the ReceivedForm, or what is wrong with it, in the WSGI environment."""
 
 MAX_PARTS = 10
+KNOWN_PARTS = frozenset({"file", "kind"})
+"""The names that some route asks for (gap choices: Upload, import, claim, assets)."""
 MAX_FIELD = 64 * 1024
 MAX_PART_HEADER = 8 * 1024
 MAX_AROUND = 8 * 1024
@@ -86,6 +88,8 @@ class FormParser:
         self._form = ReceivedForm()
         self._name = ""
         self._value = bytearray()
+        self._skipping = False
+        self._count = 0
         self._part: Part | None = None
         # The first boundary needs no line break before it; with one of our own every boundary looks the same.
         self._data = b"\r\n"
@@ -198,10 +202,14 @@ class FormParser:
         if kind != "form-data" or "name" not in parameters:
             raise FormError("A part has no name.")
         self._name = parameters["name"]
-        if self._name in self._form.fields or self._name in self._form.files:
-            raise FormError("Two parts of the form have the same name.")
-        if len(self._form.fields) + len(self._form.files) >= MAX_PARTS:
+        self._count += 1
+        if self._count > MAX_PARTS:
             raise FormError(f"The form has more than {MAX_PARTS} parts.")
+        if self._name in self._form.fields or self._name in self._form.files:
+            if self._name in KNOWN_PARTS:
+                raise FormError("Two parts of the form have the same name.")
+            self._skipping = True  # Spec gap: parts of other names are ignored
+            return
         filename = _filename(parameters)
         if filename is None:
             self._form.fields[self._name] = ""
@@ -210,6 +218,8 @@ class FormParser:
         self._form.files[self._name] = ReceivedFile(filename, content_type, self._part)
 
     def _take(self, block: memoryview) -> None:
+        if self._skipping:
+            return
         if self._part is None:
             if len(self._value) + len(block) > MAX_FIELD:
                 raise FormError(f"A field of the form is longer than {MAX_FIELD} bytes.")
@@ -220,13 +230,16 @@ class FormParser:
         self._part.write(block)
 
     def _end_part(self) -> None:
-        if self._part is None:
+        if self._part is None and not self._skipping:
             try:
                 self._form.fields[self._name] = self._value.decode("utf-8")
             except UnicodeDecodeError:
-                raise FormError("A field of the form is not UTF-8 text.") from None
+                if self._name in KNOWN_PARTS:
+                    raise FormError("A field of the form is not UTF-8 text.") from None
+                del self._form.fields[self._name]
             self._value.clear()
         self._part = None
+        self._skipping = False
 
 
 def _held_back(data: bytes, start: int, delimiter: bytes) -> int:

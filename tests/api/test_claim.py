@@ -66,7 +66,7 @@ def test_an_unknown_token_is_401_and_so_is_one_after_30_days(world: World) -> No
 def test_a_file_that_was_swept_is_404(world: World) -> None:
     """404 (expired and swept)."""
     file = share(world)
-    world.clock.advance(days=7)
+    world.clock.advance(days=14)
     sweeps.expire_unclaimed(world.rt)
     answer = claim(world.pia, file.claim_token)
     assert (answer.status_code, answer.get_json()["code"]) == (404, "not_found")
@@ -74,7 +74,7 @@ def test_a_file_that_was_swept_is_404(world: World) -> None:
 
 def test_a_claim_that_comes_just_before_the_sweep_wins(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     file = share(world)
-    world.clock.advance(days=7)
+    world.clock.advance(days=14)
     write = type(world.rt.db).write
 
     def claimed_first(self: Any) -> Any:

@@ -110,7 +110,7 @@ def test_the_source_gets_no_credential(world: World, source: Source) -> None:
             "https://", "https:///a.pdf", "https://{host} /", "https://me@{host}/", "https://me:pw@{host}/",
             "https://evil.example\\@{host}/", "https://{host}\\.evil.example/", "https://\u0192iles.example/",
             "https://{host}/\u00e9", "https://{host}/a b", "https://{host}/\t", "https://{name}:0/", "https://{name}:99999/",
-            "https://[::zz]/", "https://[:::]/", "https://{host}/" + "a" * 2048, "//{host}/a.pdf", " https://{host}/",
+            "https://[::zz]/", "https://[:::]/", "https://{host}/" + "a" * 8192, "//{host}/a.pdf", " https://{host}/",
         )),
         *({"url": "https://{host}/a.pdf", key: value}
           for key in ("filename", "designToolUserToken", "designToken") for value in (1, True, None, [], {})),
@@ -258,7 +258,7 @@ def test_slow_sources_cannot_hold_all_threads_of_the_server(world: World, source
         taken += 1
     assert taken == 4  # half of the threads that a server has by default
     result = order(world.pia, source.url())
-    refused(world, result, 503, "unavailable")
+    refused(world, result, 429, "rate_limited")
     assert int(result.headers["Retry-After"]) > 0
     world.rt.outbound.transfers.release()
     assert order(world.pia, source.url()).status_code == 200

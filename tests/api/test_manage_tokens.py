@@ -111,7 +111,7 @@ def test_a_known_token_on_replacement_is_403_always(world: World) -> None:
     assert replaced(file) == (403, "forbidden")
     world.mal.delete(f"/api/v1/files/{file.uuid}?purge=1")
     unclaimed = share(world)
-    world.clock.advance(days=8)
+    world.clock.advance(days=15)
     assert sweeps.expire_unclaimed(world.rt) == 1
     assert replaced(unclaimed) == (403, "forbidden")
 
@@ -151,20 +151,21 @@ def test_its_requests_count_by_the_token(world: World) -> None:
 def test_tokens_are_forgotten_once_they_are_past_their_end_and_their_file_is_gone(world: World) -> None:
     kept = share(world, days=60)
     share(world)
-    world.clock.advance(days=7)
+    world.clock.advance(days=14)
     assert sweeps.expire_unclaimed(world.rt) == 1
     assert tokens.forget_lost(world.rt) == 0
-    world.clock.advance(days=23)
+    world.clock.advance(days=16)
     assert tokens.forget_lost(world.rt) == 2
     assert count(world, "file_tokens") == 2
     assert replaced(kept) == (403, "forbidden")
 
 
-def test_an_unclaimed_file_is_destroyed_when_it_has_expired_and_a_claimed_one_is_not(world: World) -> None:
+def test_an_unclaimed_file_is_destroyed_a_week_after_it_expired_and_a_claimed_one_is_not(world: World) -> None:
     """404 (expired and swept); an owner keeps the row of an expired file."""
     claimed, lost = share(world), share(world)
     claim(world, claimed)
-    world.clock.advance(days=7, milliseconds=-1)
+    world.clock.advance(days=14, milliseconds=-1)
+    assert settings(lost) == 410
     assert sweeps.expire_unclaimed(world.rt) == 0
     world.clock.advance(milliseconds=1)
     assert sweeps.run(world.rt) == {"burned": 0, "purged": 0, "expired": 1, "removed": 0}

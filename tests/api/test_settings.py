@@ -175,6 +175,8 @@ def test_a_form_turns_the_email_gate_on_whatever_the_same_body_says(file: Shared
     """A non-empty ``gateFields`` turns ``requireEmail`` on, whatever the same body says."""
     file.change(**body)
     assert file.shows({"gateFields": FORM, "requireEmail": True})
+    file.change(requireEmail=False)
+    assert file.shows({"gateFields": FORM, "requireEmail": True})
 
 
 @pytest.mark.parametrize("empty", [None, []])

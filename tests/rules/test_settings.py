@@ -28,6 +28,7 @@ def settled(sent: dict[str, Any], file: Standing = FILE, *, managed: bool = Fals
         ({"detachDesignToolDesign": True}, {}),
         ({"gateFields": None, "requireEmail": False}, {"gateFields": None, "requireEmail": False}),
         ({"gateFields": [{}], "requireEmail": False}, {"gateFields": [{}], "requireEmail": True}),
+        ({"requireEmail": False}, {"requireEmail": False}),
     ],
 )
 def test_what_is_stored_of_a_write(sent: dict[str, Any], stored: dict[str, Any]) -> None:

@@ -168,10 +168,11 @@ def test_an_upload_that_lands_while_its_account_is_deleted_leaves_no_bytes(
     caller = authenticate(world.rt, f"Bearer {world.pia.key}")
     real = purging.purge
 
-    def purge_as_another_upload_lands(rt: Runtime, file_id: int) -> bool:
+    def purge_as_another_upload_lands(rt: Runtime, *file_ids: int) -> int:
         monkeypatch.setattr(purging, "purge", real)
-        upload_late(rt, caller)
-        return real(rt, file_id)
+        with pytest.raises(Problem, match="revoked"):
+            upload_late(rt, caller)
+        return real(rt, *file_ids)
 
     monkeypatch.setattr(purging, "purge", purge_as_another_upload_lands)
     accounts.delete_account(world.rt, world.pia.email)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from docshare.contract import fields, media
+from docshare.contract import fields, limits, media
 from docshare.contract.problems import Problem
 from docshare.server.outbound.targets import Target, parse_target
 from docshare.server.rules.names import clean_name
@@ -29,7 +29,7 @@ def parse_order(body: Mapping[str, object]) -> Order:
     """
     for field in _TOKENS:
         _text(body, field)
-    url = fields.https_url("url", body.get("url"))
+    url = fields.https_url("url", body.get("url"), limits.IMPORT_URL_CHARS)
     try:
         target = parse_target(url)
     except ValueError as error:  # brackets around what is no IPv6 address

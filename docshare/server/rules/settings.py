@@ -43,8 +43,8 @@ def settle(sent: Mapping[str, Any], file: Standing, *, plan: Plan, managed: bool
     _require_range(sent.get("pageRange"), file)
     settled = {name: value for name, value in sent.items() if name not in _ACTS}
     settled |= _expiry(sent, managed=managed, now=now)
-    if sent.get("gateFields"):
-        settled["requireEmail"] = True  # Spec: File settings. Whatever the same body says.
+    if {"gateFields", "requireEmail"} & sent.keys() and sent.get("gateFields", file.settings.get("gateFields")):
+        settled["requireEmail"] = True  # Spec: File settings. Whatever the body says, while a form stands.
     _require_stampable(settled, file)
     return settled
 

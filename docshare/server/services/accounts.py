@@ -105,9 +105,9 @@ def delete_account(rt: Runtime, email: str) -> Account:
         ApiKey.delete().where(ApiKey.account == account).execute()
         File.update(trashed_at=now, purge_at=now).where(File.owner == account).execute()
     while not _delete_empty(rt, account):
-        # An upload that began before the keys went may still have added a file.
-        for (file_id,) in rt.db.rows("SELECT id FROM files WHERE owner_id = ?", (account.id,)):
-            purging.purge(rt, file_id)
+        # Whoever holds another credential than a key may still have added a file.
+        due = rt.db.rows("SELECT id FROM files WHERE owner_id = ?", (account.id,))
+        purging.purge(rt, *(file_id for (file_id,) in due))
     return account
 
 

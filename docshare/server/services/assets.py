@@ -17,7 +17,7 @@ from docshare.server.rules import intake as intake_rules
 from docshare.server.rules import mp3
 from docshare.server.runtime import Runtime
 from docshare.server.services import files
-from docshare.server.services.callers import Caller
+from docshare.server.services.callers import Caller, renewed
 from docshare.server.services.links import Link
 
 _OF_FILE = "SELECT id, uuid, kind, blob FROM assets WHERE file_id = ?"
@@ -108,7 +108,9 @@ def _insert(rt: Runtime, caller: Caller, name: str, row: AssetRow, blob: str) ->
     """Write the new asset down; returns the blobs of those it replaced."""
     now = rt.clock()
     with rt.db.write():
-        # Looked for again: the file may have gone, and other assets come, while this one was read.
+        # Judged again: plan, file and the other assets may have changed while this one was read.
+        caller = renewed(rt, caller)
+        require_plan(caller.plan, "assets.create", "An asset")
         file = files.owned(rt, caller, name)
         standing = rt.db.rows(_OF_FILE, (file.id,))
         replaced = [each for each in standing if ASSET_KINDS[row.kind].singleton and each[2] == row.kind]

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
@@ -69,6 +69,20 @@ def authenticate(rt: Runtime, authorization: str | None) -> Caller:
     account_id, uuid, email, name, plan, created_at = found
     scopes = held_scopes(Lane.API_KEY)
     return Caller(account_id, uuid, email, name, Plan(plan), created_at, scopes, Lane.API_KEY, credential)
+
+
+def renewed(rt: Runtime, caller: Caller) -> Caller:
+    """``caller`` as it stands now, inside the transaction of what it asked for: a body that took minutes to arrive or
+    to convert must not be stored for a key that was revoked meanwhile, or on a plan that ended.
+
+    Raises ``unauthorized``.
+    """
+    if caller.lane is not Lane.API_KEY:
+        return caller
+    found = rt.db.row(_BY_DIGEST, (caller.credential,))
+    if found is None:
+        raise invalid("The credential was revoked meanwhile.")
+    return replace(caller, plan=Plan(found[4]))
 
 
 def _manager(rt: Runtime, credential: str) -> Caller:

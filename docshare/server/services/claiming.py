@@ -6,7 +6,7 @@ from docshare.contract.problems import Problem
 from docshare.server.rules import intake as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services import intake
-from docshare.server.services.callers import Caller, digest
+from docshare.server.services.callers import Caller, digest, renewed
 from docshare.server.services.files import no_file
 
 _BY_TOKEN = "SELECT file_id, expires_at FROM file_tokens WHERE digest = ? AND kind = 'claim'"  # noqa: S105 - a statement
@@ -32,6 +32,7 @@ def claim(rt: Runtime, caller: Caller, token: str) -> Claimed:
     """
     now = rt.clock()
     with rt.db.write():
+        caller = renewed(rt, caller)
         file_id, uuid, short_id, owner_id, size = _file_of(rt, token, now)
         if owner_id not in (None, caller.account_id):
             raise Problem("conflict", "This file was claimed by another account.", hint="Ask whoever claimed it.")

@@ -130,6 +130,11 @@ def delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> Trash | No
     Returns its place in the trash, None when it was destroyed. Raises ``not_found`` for an unknown file and for one
     in another account's trash, ``forbidden`` for another account's active file.
     """
+    with rt.db.turn(held(rt, caller, name)[0]):
+        return _delete(rt, caller, name, purge=purge)
+
+
+def _delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> Trash | None:
     now = rt.clock()
     with rt.db.write():
         file_id, standing = held(rt, caller, name)
@@ -147,8 +152,8 @@ def delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> Trash | No
 def held(rt: Runtime, caller: Caller, name: str) -> tuple[int, Trash | None]:
     """The id of the caller's file ``name`` (UUID or short id), and its place in the trash.
 
-    Raises ``not_found`` for an unknown file, an unclaimed one and one in another account's trash, ``forbidden`` for
-    another account's active file.
+    Raises ``not_found`` for an unknown file, one that is being destroyed, an unclaimed one and one in another account's
+    trash, ``forbidden`` for another account's active file.
     """
     key = key_of(name)
     found = key and rt.db.row(_ANYBODYS[key[0]], (key[1],))
@@ -159,6 +164,8 @@ def held(rt: Runtime, caller: Caller, name: str) -> tuple[int, Trash | None]:
         if owner_id is None or trashed_at is not None:
             raise no_file()
         raise Problem("forbidden", "This file belongs to another account.")
+    if purge_at is not None and purge_at <= rt.clock():
+        raise no_file()
     return file_id, None if trashed_at is None else Trash(trashed_at, purge_at)
 
 

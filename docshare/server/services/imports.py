@@ -90,7 +90,7 @@ def _receive(answer: Answer, most: int, part: Part) -> None:
 def _seat(rt: Runtime) -> Iterator[None]:
     """The right to hold a thread of the server for as long as a slow source may take."""
     if not rt.outbound.transfers.acquire(blocking=False):
-        raise Problem("unavailable", "Too many documents are being imported now.", headers={"Retry-After": "10"})
+        raise Problem("rate_limited", "Too many documents are being imported now.", headers={"Retry-After": "10"})
     try:
         yield
     finally:

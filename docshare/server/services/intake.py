@@ -6,7 +6,6 @@ from itertools import groupby
 
 from docshare.contract import media
 from docshare.contract.plans import PLAN_LIMITS, Plan
-from docshare.contract.problems import Problem
 from docshare.server.blobs import Part
 from docshare.server.models import File, Revision
 from docshare.server.multipart import ReceivedFile
@@ -16,7 +15,7 @@ from docshare.server.rules import intake as rules
 from docshare.server.rules.names import clean_name
 from docshare.server.runtime import Runtime
 from docshare.server.services import short_ids
-from docshare.server.services.callers import Caller
+from docshare.server.services.callers import Caller, renewed
 
 _COUNT_UP_TO = "SELECT COUNT(*) FROM (SELECT 1 FROM files WHERE owner_id = ? AND trashed_at IS NULL LIMIT ?)"
 
@@ -99,14 +98,14 @@ def _store_pdf(rt: Runtime, plan: Plan, name: str, part: Part) -> Document:
 def create(rt: Runtime, caller: Caller, document: Document) -> File:
     """Make ``document`` a new file of ``caller``; returns its row. On any failure the stored bytes are deleted.
 
-    Raises ``forbidden`` (no slot) and ``unauthorized`` (the account went meanwhile).
+    Raises ``forbidden`` (no slot), ``payload_too_large`` and ``unauthorized`` (the key or its account went meanwhile).
     """
     now = rt.clock()
     try:
         with rt.db.write():
-            if rt.db.row("SELECT 1 FROM accounts WHERE id = ?", (caller.account_id,)) is None:
-                raise Problem("unauthorized", "The account of this credential was deleted.")
-            # Judged again inside the transaction: two uploads may race for the last slot.
+            # Judged again inside the transaction: two uploads may race for the last slot, and a plan may have ended.
+            caller = renewed(rt, caller)
+            rules.require_size(caller.plan, document.size)
             require_slot(rt, caller.account_id, caller.plan)
             row = File.create(
                 uuid=rt.uuid(),

@@ -41,8 +41,16 @@ def unhide_some(rt: Runtime, file_id: int) -> bool:
     return True
 
 
-def purge(rt: Runtime, file_id: int) -> bool:
-    """Destroy a file that is marked for it: rows, bytes and derived pages. False when it was gone already."""
+def purge(rt: Runtime, *file_ids: int) -> int:
+    """Destroy files that are marked for it: rows, bytes and derived pages, also what the database's log still holds of
+    them (hardening M39). Returns how many were still there."""
+    purged = sum(_purge(rt, file_id) for file_id in file_ids)
+    if purged:
+        rt.db.scrub()
+    return purged
+
+
+def _purge(rt: Runtime, file_id: int) -> bool:
     for table in _MANY:
         _in_batches(
             rt,

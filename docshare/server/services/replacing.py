@@ -8,10 +8,11 @@ from typing import NamedTuple
 from docshare.contract.features import require_plan
 from docshare.contract.problems import Problem
 from docshare.server.multipart import ReceivedFile
+from docshare.server.rules import intake as intake_rules
 from docshare.server.rules import replacement as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services import activity, files, intake
-from docshare.server.services.callers import Caller
+from docshare.server.services.callers import Caller, renewed
 from docshare.server.services.intake import Document
 
 _TARGET = "SELECT id, uuid, content_version, blob, delete_at FROM files WHERE id = ?"
@@ -68,14 +69,17 @@ def replace(
 ) -> Replaced:
     """Put ``received`` behind the link ``name`` as its next version, durable; a burned link lives again.
 
-    Parameters: ``clear_anchors`` the values of the query parameter. Raises as ``admit`` and ``intake.store``, and
+    Parameters: ``clear_anchors`` the values of the query parameter. Raises as ``admit`` and ``intake.store``,
+    ``unauthorized`` when the key was revoked meanwhile, and
     ``conflict`` when the file was changed meanwhile: whoever writes first wins, so no version exists twice.
     """
     target = _target(rt, caller, name)
     document = intake.store(rt, caller.plan, received)
     try:
         with rt.db.write():
-            # The row may have gone to the trash, expired or been replaced while the bytes were inspected.
+            # While the bytes were inspected the plan may have ended, and the row been trashed, replaced or expired.
+            caller = renewed(rt, caller)
+            intake_rules.require_size(caller.plan, document.size)
             if _target(rt, caller, name).content_version != target.content_version:
                 raise Problem("conflict", "The document was changed while this one was being received.")
             result = _swap(rt, target, document, keep=rules.keeps_anchors(clear_anchors))

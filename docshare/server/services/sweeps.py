@@ -1,11 +1,16 @@
 """Work that becomes due by time, and the cleaning after a crash. Every function can run again at any moment."""
 
+from docshare.contract.limits import UNCLAIMED_KEPT_MS
 from docshare.server.blobs import Swept
 from docshare.server.runtime import Runtime
 from docshare.server.services import burning, purging, tokens
 
 _KEPT_BLOBS = "SELECT blob FROM files WHERE destroyed_at IS NULL UNION ALL SELECT blob FROM assets"
 _KEPT_VERSIONS = "SELECT uuid, content_version FROM files WHERE destroyed_at IS NULL"
+
+_MARK_UNCLAIMED = """
+UPDATE files SET trashed_at = ?1, purge_at = ?1 WHERE owner_id IS NULL AND delete_at <= ?2 AND trashed_at IS NULL
+"""
 
 
 def at_start(rt: Runtime) -> Swept:
@@ -22,27 +27,21 @@ def at_start(rt: Runtime) -> Swept:
 def purge_due(rt: Runtime) -> int:
     """Destroy the files whose ``purgeAt`` has come; returns how many."""
     due = rt.db.rows("SELECT id FROM files WHERE purge_at <= ?", (rt.clock(),))
-    return sum(purging.purge(rt, file_id) for (file_id,) in due)
+    return purging.purge(rt, *(file_id for (file_id,) in due))
 
 
 def expire_unclaimed(rt: Runtime) -> int:
-    """Destroy the expired files that nobody has claimed; returns how many.
+    """Destroy the files that expired a week ago and that nobody has claimed; returns how many.
 
-    Spec gap: an owner keeps an expired file with its readership; without one there is nobody to keep it for.
+    Spec gap: an owner keeps an expired file with its readership; without one there is nobody to keep it for. Until then
+    its link says that it expired, and it can be claimed.
     """
-    due = rt.db.rows("SELECT id FROM files WHERE owner_id IS NULL AND delete_at <= ?", (rt.clock(),))
-    return sum(_expire(rt, file_id) for (file_id,) in due)
-
-
-def _expire(rt: Runtime, file_id: int) -> bool:
     now = rt.clock()
     with rt.db.write():
         # Marked as due for destruction, so that a claim comes before or after, and a crash cannot leave half of it.
-        marked = rt.db.execute(
-            "UPDATE files SET trashed_at = ?, purge_at = ? WHERE id = ? AND owner_id IS NULL AND delete_at <= ?",
-            (now, now, file_id, now),
-        )
-    return bool(marked) and purging.purge(rt, file_id)
+        rt.db.execute(_MARK_UNCLAIMED, (now, now - UNCLAIMED_KEPT_MS))
+    due = rt.db.rows("SELECT id FROM files WHERE owner_id IS NULL AND purge_at <= ?", (now,))
+    return purging.purge(rt, *(file_id for (file_id,) in due))
 
 
 def forget_sign_ins(rt: Runtime) -> int:

@@ -84,6 +84,16 @@ def describe(row: Trashed) -> dict[str, Any]:
 
 
 def _restore(rt: Runtime, name: str, owner_id: int | None) -> Trashed:
+    file_id = _find(rt, name, owner_id).id
+    with rt.db.turn(file_id):
+        try:
+            return _bring_back(rt, name, owner_id)
+        except Problem:
+            purging.hide(rt, file_id)  # a slot may have gone when some rows were back already
+            raise
+
+
+def _bring_back(rt: Runtime, name: str, owner_id: int | None) -> Trashed:
     while True:
         with rt.db.write():
             found = _find(rt, name, owner_id)
