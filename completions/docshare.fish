@@ -233,7 +233,7 @@ complete -c docshare -n '__docshare_at \'upload\'' -l check -l no-check -d 'Look
 complete -c docshare -n '__docshare_at \'upload\'' -l qr -d 'Draw the QR code of the link.'
 complete -c docshare -n '__docshare_at \'upload\'' -l copy -d 'Copy the link to the clipboard.'
 complete -c docshare -n '__docshare_at \'upload\'' -l open -d 'Open the link in the browser.'
-complete -c docshare -n '__docshare_at \'upload\'' -l rollback -d 'Delete a new file for good if its settings fail.'
+complete -c docshare -n '__docshare_at \'upload\'' -l rollback -d 'Delete a new file for good if its settings or links fail.'
 complete -c docshare -n '__docshare_at \'upload\'' -l variants-csv -r -F -d '[Pro] Make a link per row of this CSV file; \'-\' is stdin.'
 complete -c docshare -n '__docshare_at \'upload\'' -l dry-run -s n -d 'Say what would be sent; send nothing.'
 complete -c docshare -n '__docshare_at \'upload\'' -l mode -x -a 'standard flipbook swipe magazine' -d 'Viewer: standard, flipbook, swipe or magazine.'

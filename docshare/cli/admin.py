@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _SECONDS = 60  # a sweep or a check of a large instance takes a while
 _PATIENCE = 5.0  # seconds in which a starting server should begin to answer
+_FOUNDING = "account create"  # the one command that may make a data directory
+_TRACES = ("docshare.db", "lock")
 _DEFAULT_URL = "http://127.0.0.1:8787"
 
 app = App("Look after the bundled server: accounts, keys, storage.")
@@ -92,6 +94,8 @@ def ask(directory: Path, command: str, args: dict[str, str]) -> Any:
     from docshare.server.lock import AlreadyLocked
     from docshare.server.migrations import TooNew
 
+    if command != _FOUNDING:
+        _require_data(directory)
     last = owner_of(directory) if directory.is_dir() else None
     try:
         config = load({"data_dir": directory}, current().env, directory, last.base_url if last else _DEFAULT_URL)
@@ -103,6 +107,17 @@ def ask(directory: Path, command: str, args: dict[str, str]) -> Any:
         return _hand_over(directory, command, args)
     except (ConfigError, TooNew) as error:
         raise Stop(ExitCode.USAGE, str(error)) from None
+
+
+def _require_data(directory: Path) -> None:
+    """Stop (2) where no server and no ``account create`` ever was: a mistyped directory must not look like a healthy
+    empty one. The lock counts too, since it stands before the database while a first server starts."""
+    if not any((directory / name).exists() for name in _TRACES):
+        raise Stop(
+            ExitCode.USAGE,
+            f"there is no docshare data in {directory}",
+            hint="Name the directory with --data or DOCSHARE_DATA_DIR; docshare serve makes a new one.",
+        )
 
 
 def _hand_over(directory: Path, command: str, args: dict[str, str]) -> Any:

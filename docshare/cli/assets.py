@@ -12,7 +12,7 @@ from docshare.cli.arguments import FILE_HELP, FileNames
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Spec
-from docshare.cli.text import clean, human_size
+from docshare.cli.text import clean, human_size, unlike_sizes
 from docshare.cli.typer_compat import App
 from docshare.client.errors import ClientError
 from docshare.contract.media import ASSET_KINDS, detect_asset
@@ -100,7 +100,8 @@ def _check(path: Path, kind: str) -> None:
         wanted = " or ".join(rule.types)
         raise Stop(ExitCode.USAGE, f"{path} is {found or 'of no known type'}; a {kind} is {wanted}", code="local_file")
     if size > rule.cap:
-        told = f"{path} has {human_size(size)}; a {kind} may have {human_size(rule.cap)}"
+        have, most = unlike_sizes(size, rule.cap)
+        told = f"{path} has {have}; a {kind} may have {most}"
         raise Stop(ExitCode.USAGE, told, code="local_file")
 
 

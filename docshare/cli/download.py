@@ -37,8 +37,9 @@ def download(
 ) -> None:
     """Download the stored PDF of a file.
 
-    The name comes from the server, stripped of any directory; an existing file is not overwritten but a number is
-    added to the name. An interrupted download leaves nothing behind. Your own downloads are no views.
+    The name comes from the server, stripped of any directory; what was converted to PDF becomes offer.docx.pdf. An
+    existing file is not overwritten but a number is added to the name. An interrupted download leaves nothing behind.
+    Your own downloads are no views.
 
     Examples:
 
@@ -57,7 +58,7 @@ def download(
         for block in _counted(ctx, content):
             ctx.write(block)
         return
-    path = _target(output, content.filename, force)
+    path = _target(output, _name_of(content), force)
     size = _store(ctx, content, path)
     ctx.emit({"file": name, "path": str(path), "size": size}, SAVED)
 
@@ -68,14 +69,23 @@ def _refuse_existing(output: str | None, force: bool) -> None:
         raise Stop(ExitCode.USAGE, f"{output} exists", hint="Give --force to overwrite it.")
 
 
-def _target(output: str | None, offered: str | None, force: bool) -> Path:
+def _name_of(content: "Content") -> str:
+    """The name to save under. The server keeps the name of a converted document, which would belie what is in it."""
+    from docshare.contract.media import STORED_TYPE
+
+    name = safe_name(content.filename or "")
+    is_odd = content.type == STORED_TYPE and not name.lower().endswith(".pdf")
+    return safe_name(f"{name}.pdf") if is_odd else name
+
+
+def _target(output: str | None, name: str, force: bool) -> Path:
     if output is not None and not os.path.isdir(output):
         return Path(output)
-    path = Path(output or ".") / safe_name(offered or "document.pdf")
+    path = Path(output or ".") / name
     number = 0
     while not force and os.path.lexists(path):
         number += 1
-        stem, suffix = os.path.splitext(safe_name(offered or "document.pdf"))
+        stem, suffix = os.path.splitext(name)
         path = path.with_name(f"{stem} ({number}){suffix}")
     return path
 

@@ -1,6 +1,7 @@
 """``docshare settings``: read and write the settings of files."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +21,6 @@ from docshare.cli.setting_show import (
     exported,
     print_settings,
     schema_rows,
-    without_assets,
 )
 from docshare.cli.setting_values import STDIN, is_assignment, read_settings
 from docshare.cli.setting_write import WRITTEN, Way, Writer, write_all
@@ -49,6 +49,7 @@ CLEAR_WORDS = {
     "expiry": "deleteAt",
     "viewer": VIEWER,
 }
+_ALMOST = 0.75  # of 1; no short id comes that near to the name of a setting
 
 
 @app.command("get", spec=GOT)
@@ -152,8 +153,16 @@ def clear(
         elif key in ROWS or is_whole(key):
             changes.put(key, None)
         else:
+            _refuse_typo(word)
             names.append(word)
     return _written(ctx, names, changes, Way(diff=diff), strict=strict, dry_run=dry_run)
+
+
+def _refuse_typo(word: str) -> None:
+    """Stop (2) for a word that is almost a setting, which would be taken for the name of a further file."""
+    near = [] if ":" in word else get_close_matches(word, {**CLEAR_WORDS, **ROWS}, n=2, cutoff=_ALMOST)
+    if near:
+        raise Stop(ExitCode.USAGE, f"no setting {word!r}", hint=f"Did you mean {' or '.join(near)}?")
 
 
 @app.command("schema", spec=SCHEMA)
@@ -178,8 +187,8 @@ def schema(
 def export(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]) -> None:
     """Print the settings of a file as JSON that docshare settings apply takes.
 
-    Every setting is in it, also those that are unset, so that another file gets the same state. The password and the
-    name of the link are not: they belong to one file.
+    Every setting is in it, also those that are unset, so that another file gets the same state. The password, the name
+    of the link, the logo and the background picture are not: they belong to one file.
 
     Examples:
 
@@ -187,7 +196,9 @@ def export(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)])
     """
     ctx = current()
     client = ctx.client()
-    body = exported(client.files.show(FileNames(ctx, client).one(file)))
+    body, left_out = exported(client.files.show(FileNames(ctx, client).one(file)))
+    if left_out:
+        ctx.note(f"not exported: {', '.join(left_out)} (assets belong to their file)")
     if ctx.emitter(Spec()).natural:
         ctx.print(json_text(body, ascii_only=ctx.stdout_tty or not ctx.out_screen.unicode, pretty=True))
     else:
@@ -206,8 +217,9 @@ def apply(
 ) -> ExitCode:
     """Give files the settings in a file.
 
-    The viewer's settings are replaced as a whole, not merged as docshare settings set does. Exit code 12 if some files
-    could not be changed.
+    The viewer's settings are replaced as a whole, not merged as docshare settings set does. Only its own logo and
+    background picture stay with each file, unless the settings name others, or another type of background. Exit code 12
+    if some files could not be changed.
 
     Examples:
 
@@ -218,7 +230,7 @@ def apply(
     if source == STDIN and STDIN in files:
         raise Stop(ExitCode.USAGE, "'-' (stdin) can be read once only")
     changes = _whole(read_settings(ctx, source, "--file"), lenient=not judge)
-    way = Way(replace=True, read_back=read_back, diff=diff)
+    way = Way(pictures=True, read_back=read_back, diff=diff)
     return _written(ctx, files, changes, way, strict=strict, dry_run=dry_run)
 
 
@@ -233,7 +245,7 @@ def copy(
     """Give files the settings of another file.
 
     Never its password and the name of its link. A logo and a background picture stay behind, too: assets belong to
-    their file.
+    their file, and each file keeps its own, unless it gets another type of background.
 
     Examples:
 
@@ -242,14 +254,13 @@ def copy(
     """
     ctx = current()
     client = ctx.client()
-    body = exported(client.files.show(FileNames(ctx, client).one(source)))
+    body, left_out = exported(client.files.show(FileNames(ctx, client).one(source)))
     expiry = parse_instant(str(body.get("deleteAt", "")))
     if expiry is not None and expiry <= ctx.now():
         raise Stop(ExitCode.USAGE, f"{source} has expired; with its settings the others would, too")
-    body, dropped = without_assets(body)
-    if dropped:
-        ctx.warn(f"not copied: {', '.join(dropped)} (assets belong to their file)")
-    return _written(ctx, targets, _whole(body), Way(replace=True, diff=diff), strict=strict, dry_run=dry_run)
+    if left_out:
+        ctx.warn(f"not copied: {', '.join(left_out)} (assets belong to their file)")
+    return _written(ctx, targets, _whole(body), Way(pictures=True, diff=diff), strict=strict, dry_run=dry_run)
 
 
 def _whole(settings: dict[str, Any], *, lenient: bool = False) -> Changes:

@@ -207,7 +207,8 @@ def delete(
     ids = FileNames(ctx, client).many(files)
     if dry_run:
         return bulk.planned(ctx, [("DELETE", f"/api/v1/files/{file}{'?purge=1' if purge else ''}", "") for file in ids])
-    _consent(ctx, client, ids, Consent(purge, typed, count))
+    word = files[0] if files[0] != "-" else ids[0]
+    _consent(ctx, client, ids, word, Consent(purge, typed, count))
 
     def work(file: str) -> dict[str, Any]:
         client.pace()
@@ -224,12 +225,16 @@ class Consent(NamedTuple):
     number: int | None
 
 
-def _consent(ctx: Context, client: "Client", ids: list[str], given: Consent) -> None:
+def _consent(ctx: Context, client: "Client", ids: list[str], word: str, given: Consent) -> None:
+    """Stop (2) without consent to delete the files ``ids``; ``word``: how the user named it, if it is one."""
     from docshare.cli import prompts
 
-    what = ids[0] if len(ids) == 1 else f"{len(ids)} files"
+    what = f"{len(ids)} files" if len(ids) > 1 else word
+    if len(ids) == 1 and ctx.may_prompt and not ctx.options.yes and given.typed is None:
+        what = prompts.in_words(client, ids[0], word)
     if given.purge:
-        prompts.confirm_severe(ctx, f"Deleting {what} for good", ids, typed=given.typed, count=given.number)
+        names = [word] if len(ids) == 1 and given.typed != ids[0] else ids
+        prompts.confirm_severe(ctx, f"Deleting {what} for good", names, typed=given.typed, count=given.number)
         return
     if ctx.options.yes or not ctx.may_prompt:
         prompts.confirm(ctx, f"Deleting {what}")

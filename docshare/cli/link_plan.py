@@ -54,11 +54,13 @@ def in_doubt(before: Mapping[str, Result], standing: Sequence[Row]) -> bool:
 
 
 class Wishes(NamedTuple):
-    """How to deal with what stands in the way: ``--skip-duplicates`` and ``--partial``; ``source`` for messages."""
+    """How to deal with what stands in the way: ``--skip-duplicates`` and ``--partial``; ``source`` for messages;
+    ``options``: whether the command has those two, so that hints may name them."""
 
     skip_duplicates: bool
     partial: bool
     source: str
+    options: bool = True
 
 
 def planned_links(
@@ -76,11 +78,14 @@ def planned_links(
     """
     links = _Planner(before, standing, skip=wishes.skip_duplicates).links(sheet)
     bad = [(link.recipient, link.error) for link in links if link.error]
-    hint = "--skip-duplicates leaves such rows alone."
+    hint = "--skip-duplicates leaves such rows alone." if wishes.options else ""
     refuse_bad_rows(context, bad, wishes.source, hint=hint)
     _require_own(before, standing, wishes.source)
     _fit(links, len(standing), wishes)
     return links
+
+
+_COUNTED = "Revoked variants count too, deleted ones do not."
 
 
 class _Planner:
@@ -144,7 +149,7 @@ def _fit(links: Sequence[Link], standing: int, wishes: Wishes) -> None:
             ExitCode.USAGE,
             f"the file has {standing} variants and {len(wanted)} more are wanted, but it can have {VARIANTS_PER_FILE}; "
             "nothing was created",
-            hint=f"--partial creates the first {room}. Revoked variants count too, deleted ones do not.",
+            hint=f"--partial creates the first {room}. {_COUNTED}" if wishes.options else _COUNTED,
         )
     for link in wanted[room:]:
         link.status = NO_ROOM

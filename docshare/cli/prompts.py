@@ -11,6 +11,7 @@ from docshare.cli.exits import ExitCode, Stop
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
+    from docshare.client import Client
 
 
 def confirm(context: "Context", question: str) -> None:
@@ -21,6 +22,18 @@ def confirm(context: "Context", question: str) -> None:
         raise Stop(ExitCode.USAGE, f"{question} needs an answer", hint="Answer with --yes.", code="confirmation")
     if _ask(context, f"{context.safe(question)} [y/N] ").lower() not in ("y", "yes"):
         raise _declined()
+
+
+def in_words(client: "Client", file: str, word: str) -> str:
+    """``offer.pdf (slug:deck)``: the name of the file ``file``, with the ``word`` that the user named it by; the word
+    alone if the server does not show the file."""
+    from docshare.client.errors import Refused
+
+    try:
+        name = client.files.show(file).get("originalName")
+    except Refused:  # what is then asked of the server is refused as well, or needs no such scope
+        name = None
+    return f"{name} ({word})" if name else word
 
 
 def confirm_severe(
@@ -46,8 +59,10 @@ def confirm_severe(
 
 
 def _how(names: Sequence[str]) -> str:
+    import shlex
+
     if len(names) == 1:
-        return f"Give --confirm {names[0]}"
+        return f"Give --confirm {shlex.quote(names[0])}"
     return f"Give --yes --count {len(names)}"
 
 
@@ -55,9 +70,18 @@ def secret(context: "Context", question: str, *, instead: str) -> str:
     """Ask for a secret without showing it; Stop (2) naming ``instead`` where nobody can answer."""
     if not context.may_prompt:
         raise Stop(ExitCode.USAGE, f"{question} cannot be asked here", hint=instead, code="prompt")
+    return hidden(context, f"{question}: ").strip()
+
+
+def hidden(context: "Context", text: str) -> str:
+    """What is typed after ``text``, without being shown; Stop (2) if the input ends instead (Ctrl-D)."""
     import getpass
 
-    return getpass.getpass(f"{question}: ", stream=context.stderr).strip()
+    try:
+        return getpass.getpass(text, stream=context.stderr)
+    except EOFError:
+        context.err_raw("\n")
+        raise Stop(ExitCode.USAGE, "nothing was typed; nothing was changed", code="declined") from None
 
 
 def _ask(context: "Context", text: str) -> str:

@@ -1,5 +1,6 @@
 """``docshare public``: what a server tells anybody of a share link. No credential is looked for and none is sent."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 
 app = App("See what anybody can learn of a share link.")
 
-_LINK_HELP = "A share link of any server; or a UUID or short id of the server in effect."
+_LINK_HELP = "A share link of any server; or a UUID, short id or slug of the server in effect."
+_EMBEDDED = re.compile(r"/embed/([0-9A-Za-z-]+)")  # how the frame of an oEmbed document names the id
+_UNKNOWN = "Check the link: it is unknown there, revoked or deleted."
 _FACTS = (
     "shortId", "originalName", "size", "totalPages", "viewerMode", "allowDownload", "protected", "requireEmail",
     "deleteAt", "shareUrl", "reason", "why", "endedAt",
@@ -99,7 +102,7 @@ def metadata(link: Link) -> ExitCode:
     printer = ctx.emitter(_METADATA)
     client, name = _client(ctx, link)
     try:
-        printer.emit(client.public.metadata(name))
+        printer.emit(_facts(client, name))
     except Refused as refusal:
         if refusal.code != "gone" or "reason" not in refusal.extra:
             raise
@@ -147,6 +150,7 @@ def qr(
       docshare public qr https://docs.example.com/aB3dE5fG7hJ9 -o code.png
     """
     ctx = current()
+    codes.require_png(output)
     if output == "-" and ctx.stdout_tty:
         raise Stop(ExitCode.USAGE, "a PNG is not for a terminal", hint="Redirect stdout, or leave out -o.")
     printer = ctx.emitter(codes.SAVED if output else _CODE)
@@ -157,7 +161,7 @@ def qr(
         codes.save(Path(output), client.public.qr(name))
         printer.emit({"path": output})
     else:
-        shown = f"{client.public.metadata(name)['shareUrl']}?via=qr"
+        shown = f"{_facts(client, name)['shareUrl']}?via=qr"
         if printer.natural:
             codes.draw(ctx, shown, invert=invert)
         else:
@@ -165,15 +169,38 @@ def qr(
 
 
 def _client(ctx: Context, link: str) -> tuple["Client", str]:
-    """A client of the link's server, and the id behind the link. Stop (2) for a link by its slug."""
+    """A client of the link's server, and the id behind the link. A slug is looked up by oEmbed, which alone knows it.
+    Stop (2) for what is no link, Stop (3) for a slug that the server does not tell of."""
     target = _target(link)
-    if not target.is_id:
+    if target.base is None and "/" in target.name:
         raise Stop(
-            ExitCode.USAGE,
-            f"{target.name!r} is no UUID and no short id",
-            hint="Anybody can ask by those only; of a link by its name see: docshare public oembed LINK",
+            ExitCode.USAGE, f"{link!r} is no share link", hint=f"LINK is {_LINK_HELP[0].lower()}{_LINK_HELP[1:]}"
         )
-    return make_stranger(ctx, target.base), target.name
+    client = make_stranger(ctx, target.base)
+    return client, target.name if target.is_id else _id_of(client, link if target.base else target.name)
+
+
+def _id_of(client: "Client", slug: str) -> str:
+    url = slug if "://" in slug else f"{client.base_url}/{slug}"
+    try:
+        told = client.public.oembed(url)
+    except Refused as refusal:
+        if refusal.status == 404:
+            refusal.hint = f"{_UNKNOWN} Of a link that has ended only its UUID or short id tells more."
+        raise
+    found = _EMBEDDED.search(str(told.get("html", "")))
+    if found is None:
+        raise Stop(ExitCode.NOT_FOUND, f"the server does not say which document {slug!r} is", hint=_UNKNOWN)
+    return found[1]
+
+
+def _facts(client: "Client", name: str) -> dict[str, Any]:
+    try:
+        return client.public.metadata(name)
+    except Refused as refusal:
+        if refusal.status == 404:
+            refusal.hint = _UNKNOWN
+        raise
 
 
 def _target(link: str) -> Target:

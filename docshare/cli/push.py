@@ -64,7 +64,7 @@ def push(
 
     The file is known by its slug, by a manifest (the ledger that upload --manifest keeps too), or by both. Two pushes
     of one name at the same time end in one file. Word and PowerPoint files are converted by the server; that their
-    bytes are the same can only be told with a manifest.
+    bytes are the same can only be told with a manifest: without one every push of them replaces the content.
 
     Examples:
 
@@ -97,12 +97,12 @@ def push(
 def _item(ctx: Context, path: str, name: str | None, held: ExitStack) -> Item:
     """The document, looked at. Stop (2) for what the server would not take."""
     if path != STDIN:
-        (item,) = items_of([path], name)
+        (item,) = items_of([path], name, command="push")
     elif name is not None:
         item = spooled(ctx, name, held)
     else:
         raise Stop(ExitCode.USAGE, "'-' needs --name: what shall the file be called?")
-    item = checked(item)
+    item = checked(item, command="push")
     if item.refusal is not None:
         raise item.refusal
     return item

@@ -7,7 +7,7 @@ from docshare.cli import progress
 from docshare.cli.browse import base_of, checked_link
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.manifest import Manifest
-from docshare.cli.sources import Item, within_plan
+from docshare.cli.sources import Item, plan_of, within_plan
 from docshare.cli.uploading import at_file_limit, reporter
 from docshare.client.errors import ClientError, Refused
 from docshare.contract.plans import Plan
@@ -22,6 +22,11 @@ Row = dict[str, Any]
 
 _TRIES = 3  # against others who push the same name at the same time
 _PAUSE = 1.0  # seconds
+# The API does not say whose the slug is.
+_TAKEN = (
+    "Somebody else may have this slug, or a file of yours in the trash, which keeps its own: bring that back with "
+    "docshare files restore FILE. A file deleted with docshare rm FILE --purge frees its slug at once."
+)
 _KEPT = ("uuid", "shortId", "shareUrl", "contentVersion")
 
 
@@ -70,7 +75,10 @@ class Pusher:
                 break
             except Refused as refusal:
                 # A slug that no file of this account has is somebody else's, or lies in the trash: waiting is no use.
-                if refusal.code != "conflict" or not left or (known is None and self._known() is None):
+                if refusal.code != "conflict" or not left:
+                    raise
+                if known is None and self._known() is None:
+                    refusal.hint = _TAKEN
                     raise
                 self._ctx.sleep(_PAUSE)
         if self._ledger is not None and row["status"] != "unchanged":
@@ -140,19 +148,12 @@ class Pusher:
         return self._row("created", {"contentVersion": 1, **made})
 
     def _require_pro(self) -> None:
-        """Stop (6) before anything is sent that could not get its name. A credential that may not ask leaves it to the
-        server."""
-        try:
-            account = self._client.account.show()
-        except Refused as refusal:
-            if refusal.code != "insufficient_scope":
-                raise
-            return
-        tier = account.get("tier") or account.get("subscription")
-        if tier in {plan.tier for plan in Plan if plan < Plan.PRO}:
+        """Stop (6) before anything is sent that could not get its name."""
+        plan = plan_of(self._client)
+        if plan is not None and plan < Plan.PRO:
             raise Stop(
                 ExitCode.PLAN,
-                f"a slug requires the pro plan, and this account has the {tier} plan",
+                f"a slug requires the pro plan, and this account has the {plan.tier} plan",
                 hint="With --manifest F.jsonl instead of --slug the link is kept in a file; replacing needs Pro too.",
                 code="plan_required",
             )

@@ -1,5 +1,6 @@
 """``docshare qr``: the QR code of a share link, drawn in the terminal or saved as the server's PNG."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -58,6 +59,7 @@ def qr(
       docshare qr slug:offer --variant label:Ann -o ann.png
     """
     ctx = current()
+    require_png(output)
     if output == "-" and ctx.stdout_tty:
         raise Stop(
             ExitCode.USAGE, "a PNG is not for a terminal", hint="Redirect stdout, or leave out -o to see it drawn."
@@ -76,6 +78,13 @@ def qr(
             draw(ctx, link, invert=invert)
         else:
             printer.emit({"url": link})
+
+
+def require_png(output: str | None) -> None:
+    """Stop (2) for the name of a file that would promise another format than PNG, the only one there is."""
+    if output is not None and Path(output).suffix.lower() not in ("", ".png"):
+        hint = f"Name it {shlex.quote(str(Path(output).with_suffix('.png')))}."
+        raise Stop(ExitCode.USAGE, f"{output}: a QR code is saved as PNG only", hint=hint)
 
 
 def save(path: Path, png: bytes) -> None:

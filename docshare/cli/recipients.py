@@ -76,7 +76,13 @@ def _named(template: str, n: int) -> str:
 
 
 def read_sheet(
-    context: "Context", source: str, *, label_column: str, delimiter: str, defaults: Mapping[str, Any]
+    context: "Context",
+    source: str,
+    *,
+    label_column: str,
+    delimiter: str,
+    defaults: Mapping[str, Any],
+    option: str = "--from-csv",
 ) -> Sheet:
     """The rows of the CSV file ``source`` (``-``: stdin).
 
@@ -84,15 +90,16 @@ def read_sheet(
         label_column: the column that names the recipient; cases do not matter, here and for the other columns.
         delimiter: one character between cells.
         defaults: overrides where a row says nothing.
+        option: how messages call what named the file.
 
     Known columns are ``allowDownload`` (true or false) and ``pages`` (``3-9``, ``5``, ``all``) or ``from`` and ``to``.
     Stop (2) if the file cannot be read, has no such column, or any row is unusable: each of those is told first.
     """
-    raw = _text(context, source)
+    raw = _text(context, source, option)
     source = named(source)
     rows = _cells(raw.removeprefix(_BOM), source, delimiter)
     header = next(rows, (1, []))[1]
-    columns = _Columns([name.strip() for name in header], source, label_column)
+    columns = _Columns([name.strip() for name in header], source, label_column, option)
     found = [columns.recipient(row, cells, defaults) for row, cells in rows]
     if not found:
         raise Stop(ExitCode.USAGE, f"{source} has a header and nothing below it")
@@ -105,8 +112,8 @@ def named(source: str) -> str:
     return "stdin" if source == STDIN else source
 
 
-def _text(context: "Context", source: str) -> str:
-    raw = read_whole(context, source, "--from-csv")
+def _text(context: "Context", source: str, option: str) -> str:
+    raw = read_whole(context, source, option)
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
@@ -135,7 +142,7 @@ def _cells(raw: str, source: str, delimiter: str) -> Iterator[tuple[int, list[st
 class _Columns:
     """Where in a row the known columns stand."""
 
-    def __init__(self, names: Sequence[str], source: str, label_column: str) -> None:
+    def __init__(self, names: Sequence[str], source: str, label_column: str, option: str) -> None:
         low = [name.lower() for name in names]
         twice = [name for name, times in Counter(low).items() if times > 1 and name]
         if twice:
@@ -148,7 +155,8 @@ class _Columns:
             raise Stop(
                 ExitCode.USAGE,
                 f"{source} has no column {label_column!r}; its first row says: {shown}",
-                hint="The first row must name the columns; choose another with --label-column or --delimiter.",
+                hint="The first row must name the columns"
+                + ("; choose another with --label-column or --delimiter." if option == "--from-csv" else "."),
             )
         self._width = len(names)
         self._at: dict[str, int] = {

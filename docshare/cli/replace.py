@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,9 @@ from docshare.cli.arguments import FILE_HELP, FileNames
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode
 from docshare.cli.output import Spec
+
+if TYPE_CHECKING:
+    from docshare.client import Client
 
 
 def _told(row: Mapping[str, Any], _: Context) -> Iterator[str]:
@@ -65,14 +68,16 @@ def replace(
             (item,) = within_plan(client, [item])
         if item.refusal is not None:
             raise item.refusal
-        _consent(ctx, uuid, keep_anchors=keep_anchors)
+        if not keep_anchors:
+            _consent(ctx, client, uuid, file)
         ctx.emit(replacing.sent(ctx, client, uuid, item, keep_anchors=keep_anchors), REPLACED)
     return ExitCode.OK
 
 
-def _consent(ctx: Context, uuid: str, *, keep_anchors: bool) -> None:
+def _consent(ctx: Context, client: "Client", uuid: str, word: str) -> None:
     """Ask where somebody can answer. The API tells nobody whether there are anchors, so that is no part of it."""
     from docshare.cli import prompts
 
-    if not keep_anchors and ctx.may_prompt:
-        prompts.confirm(ctx, f"Replace the document of {uuid}, clearing hotspots and notes on its pages?")
+    if ctx.may_prompt and not ctx.options.yes:
+        what = prompts.in_words(client, uuid, word)
+        prompts.confirm(ctx, f"Replace the document of {what}, clearing hotspots and notes on its pages?")

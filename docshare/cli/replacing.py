@@ -23,8 +23,8 @@ def one_item(context: "Context", path: str, name: str | None, held: ExitStack, *
     """The document at ``path`` (``-``: stdin), looked at if ``check``. Stop (2) for what cannot be sent."""
     if path == STDIN and name is None:
         raise Stop(ExitCode.USAGE, "'-' needs --name: what shall the file be called?")
-    item = spooled(context, name or "", held) if path == STDIN else items_of([path], name)[0]
-    item = checked(item) if check else item
+    item = spooled(context, name or "", held) if path == STDIN else items_of([path], name, command="replace")[0]
+    item = checked(item, command="replace") if check else item
     if item.refusal is not None:
         raise item.refusal
     return item

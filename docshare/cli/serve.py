@@ -94,7 +94,8 @@ def serve(
 ) -> None:
     """Run the bundled server.
 
-    The first run makes the data directory, an owner account with an API key, and the profile "local". Standard output
+    The first run makes the data directory, an owner account with an API key, and the profile "local". With --data no
+    profile is touched: the key is printed once, with the line that keeps it in a profile of its own. Standard output
     gets exactly one line once the server answers: its base URL. With FILE, one link per file and then one line per
     reader follow. Ctrl-C or SIGTERM finishes running requests and ends.
 
@@ -134,8 +135,8 @@ def serve(
 def _shares(files: list[Path], demo: bool) -> tuple[Path, ...]:
     from docshare.cli.sources import checked, items_of
 
-    for item in items_of([str(path) for path in files], None):
-        refusal = checked(item).refusal
+    for item in items_of([str(path) for path in files], None, command="serve"):
+        refusal = checked(item, command="serve").refusal
         if refusal is not None:
             raise refusal
     if demo:
@@ -325,6 +326,7 @@ def _welcome(ctx: Context, plan: Plan, server: "Running", api_key: str | None) -
         _remember_locally(ctx, server, url, api_key)
     elif api_key:
         ctx.err(f"owner's API key, shown once: {api_key}")
+        ctx.note(f"to use it from another terminal: docshare profile add NAME --url {shlex.quote(url)} --with-token")
 
 
 def _remember_locally(ctx: Context, server: "Running", url: str, api_key: str | None) -> None:

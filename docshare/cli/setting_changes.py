@@ -13,6 +13,8 @@ from docshare.contract.settings import SETTINGS, parse_value, plan_needed
 
 Viewer = dict[str, Any]
 
+ASSETS = ("background.assetId", "logo.assetId")  # keys of what a file shows of its own assets
+
 _HOW_TO_PROTECT = "Give it with --password-file F or --password-prompt: what stands on a command line is seen."
 
 
@@ -101,17 +103,23 @@ class Changes:
                 check(row, value)
         self.looks[key] = value
 
-    def body(self, stored: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The body to send. ``stored``: the ``viewerSettings`` that the file has, which the changes are merged into.
+    def body(self, stored: Mapping[str, Any] | None = None, *, pictures_only: bool = False) -> dict[str, Any]:
+        """The body to send. ``stored``: the ``viewerSettings`` that the file has, which the changes are merged into;
+        with ``pictures_only`` nothing stays of them but the file's own logo and background picture.
 
         Stop (2) where the result cannot be, such as a call to action without an address.
         """
         body = dict(self.fields)
         if self.touches_viewer:
-            body[VIEWER] = merged({} if self.bare or stored is None else stored, self.looks)
+            body[VIEWER] = merged(self._base(stored or {}, pictures_only=pictures_only), self.looks)
         if not self._lenient:
             self._judge(body)
         return body
+
+    def _base(self, stored: Mapping[str, Any], *, pictures_only: bool) -> Mapping[str, Any]:
+        if pictures_only:
+            return _pictures(stored, self.looks)
+        return {} if self.bare else stored
 
     def _judge(self, body: Mapping[str, Any]) -> None:
         if body.get("neverExpire") and "deleteAt" in body:
@@ -145,6 +153,19 @@ def merged(stored: Mapping[str, Any], looks: Mapping[str, Any]) -> Viewer:
         if dot and not place:
             del result[block]
     return result
+
+
+def _pictures(stored: Mapping[str, Any], looks: Mapping[str, Any]) -> Viewer:
+    """What ``stored`` shows of the file's own assets, but no background picture where ``looks`` bring another kind of
+    background."""
+    have = dict(leaves(stored))
+    kind = "background.type"
+    keys = set(ASSETS)
+    if looks.get(kind, have.get(kind)) not in ("image", have.get(kind)):
+        keys.discard("background.assetId")
+    elif have.get(kind) == "image":
+        keys.add(kind)  # without which the picture would not be shown
+    return merged({}, {key: value for key, value in have.items() if key in keys})
 
 
 def leaves(stored: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

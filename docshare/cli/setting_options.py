@@ -263,9 +263,9 @@ def _asked(context: "Context") -> str:
     if not context.may_prompt:
         hint = "Give --password-file F."
         raise Stop(ExitCode.USAGE, "the password cannot be asked for here", hint=hint, code="prompt")
-    import getpass
+    from docshare.cli.prompts import hidden
 
-    secret = getpass.getpass("Password: ", stream=context.stderr)
-    if getpass.getpass("Once more: ", stream=context.stderr) != secret:
+    secret = hidden(context, "Password: ")
+    if hidden(context, "Once more: ") != secret:
         raise Stop(ExitCode.USAGE, "the two passwords differ; nothing was changed")
     return secret

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Emitter, Spec, cell
-from docshare.cli.setting_changes import leaves
+from docshare.cli.setting_changes import ASSETS, leaves
 from docshare.cli.setting_schema import ROWS, VIEWER, Row, canonical, is_whole, known
 from docshare.cli.setting_words import value_in, viewer_of
 from docshare.cli.text import clean
@@ -19,7 +19,6 @@ PROTECTED = "protected"  # how a File object shows that there is a password
 
 # What belongs to one file: its password, its name, its binding to a design.
 _PERSONAL = frozenset({"password", "slug", "neverExpire", "detachDesignToolDesign", "designToolUpdatesEnabled"})
-_ASSETS = ("background.assetId", "logo.assetId")
 
 
 def _keys() -> tuple[str, ...]:
@@ -118,8 +117,9 @@ def schema_rows(keys: Sequence[str], *, for_programs: bool) -> list[dict[str, An
     return [row.as_json() | ({} if for_programs else {"allowed": row.allowed}) for row in rows]
 
 
-def exported(file: Mapping[str, Any]) -> dict[str, Any]:
-    """The body that gives another file the same settings: each one said, also where it is unset."""
+def exported(file: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The body that gives another file the same settings: each one said, also where it is unset; and the keys that had
+    to be left out, because assets belong to their file."""
     body: dict[str, Any] = {}
     for name, row in SETTINGS.items():
         if name in _PERSONAL:
@@ -130,13 +130,12 @@ def exported(file: Mapping[str, Any]) -> dict[str, Any]:
             body[name] = file[name]
         else:
             body[name] = row.clears[0] if row.clears else row.default
-    return body
+    return _without_assets(body)
 
 
-def without_assets(body: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """``body`` for another file, which has other assets; and the keys that had to be left out."""
+def _without_assets(body: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     looks = dict(leaves(viewer_of(body)))
-    dropped = [key for key in _ASSETS if key in looks]
+    dropped = [key for key in ASSETS if key in looks]
     if "background.assetId" in dropped and looks.get("background.type") == "image":
         dropped.append("background.type")  # an image without its picture
     blocks: dict[str, Any] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.setting_schema import Row
 from docshare.cli.text import seconds
-from docshare.contract import fields
+from docshare.contract import fields, limits
 from docshare.contract.problems import Problem
 from docshare.contract.wire import instant, parse_instant
 
@@ -184,7 +184,20 @@ def check(row: Row, value: Any) -> None:
     try:
         _parser(row)(row.key, value)
     except Problem as problem:
-        raise Stop(ExitCode.USAGE, problem.detail, hint="", code="setting") from None
+        detail = _about_pages(value) if row.kind == "pages" else ""
+        raise Stop(ExitCode.USAGE, detail or problem.detail, hint="", code="setting") from None
+
+
+def _about_pages(value: object) -> str:
+    """What is wrong with a refused page range, for people, who typed ``3-1``; empty if it is none at all."""
+    first, last = (value.get("from"), value.get("to")) if isinstance(value, Mapping) else (None, None)
+    if not fields.is_integer(first) or not fields.is_integer(last):
+        return ""
+    if first > last:
+        why = "the first page comes after the last"
+    else:
+        why = "pages are counted from 1" if first < 1 else f"a file has at most {limits.PAGES_PER_FILE} pages"
+    return f"pages {first}-{last}: {why}"
 
 
 def _parser(row: Row) -> fields.Parser[Any]:

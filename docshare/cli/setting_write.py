@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli import bulk
+from docshare.cli.browse import base_of
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Emitter, Spec
 from docshare.cli.setting_changes import Changes, needed_plans
@@ -30,9 +31,11 @@ _SAID = "said"  # the words for people, in a row for the printer
 def _lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
     name = context.out_screen.paint("id", clean(str(row["name"])))
     yield f"updated {name}: {clean(', '.join(row[_SAID]))}"
+    if "address" in row:
+        yield context.out_screen.paint("bold", clean(row["address"]))
 
 
-WRITTEN = Spec(fields=("uuid", "sent", "changed", "warnings", "file"), id="uuid", human=_lines)
+WRITTEN = Spec(fields=("uuid", "sent", "changed", "warnings", "address", "file"), id="uuid", human=_lines)
 
 
 class WrittenPrinter(Emitter):
@@ -61,10 +64,12 @@ def _for_programs(row: Mapping[str, Any]) -> Row:
 
 @dataclass(frozen=True)
 class Way:
-    """How to write. ``replace``: ``viewerSettings`` as given, not merged into what is stored; ``read_back``: compare
-    afterwards; ``diff``: tell old and new values; ``unowned``: with a manage token, which can do nothing else."""
+    """How to write. ``replace``: ``viewerSettings`` as given, not merged into what is stored; ``pictures``: as given,
+    but the file keeps its own logo and background picture; ``read_back``: compare afterwards; ``diff``: tell old and
+    new values; ``unowned``: with a manage token, which can do nothing else."""
 
     replace: bool = False
+    pictures: bool = False
     read_back: bool = True
     diff: bool = False
     unowned: bool = False
@@ -107,7 +112,7 @@ class Writer:
         row: Row = {"uuid": shown.get("uuid", file), "sent": masked(body)}
         row |= {"changed": _as_json(changed)} if self._way.diff else {}
         row |= {"warnings": warnings} if warnings else {}
-        row |= {"file": after} if after is not None else {}
+        row |= {} if after is None else {**_address(after, body), "file": after}
         return row | {"name": shown.get("shortId", file), _SAID: self._said(body, before, changed)}
 
     def _prepared(self, file: str) -> tuple[Row | None, Row]:
@@ -118,7 +123,8 @@ class Writer:
             before = self._client.files.show(file)
         # A file that a manage token can write is on the Free plan, where viewerSettings hold nothing to be merged with.
         stored = before.get(VIEWER) if before is not None and not self._way.replace else None
-        return before, self._changes.body(stored if isinstance(stored, Mapping) else None)
+        stored = stored if isinstance(stored, Mapping) else None
+        return before, self._changes.body(stored, pictures_only=self._way.pictures)
 
     def _read_back(self, file: str) -> Row | None:
         if not self._way.read_back or self._way.unowned:
@@ -148,6 +154,12 @@ class Writer:
         if not self._ctx.stdout_tty:
             for words in told:
                 self._ctx.note(words)
+
+
+def _address(file: Mapping[str, Any], body: Mapping[str, Any]) -> Row:
+    """The address that a new link name makes, where the server keeps it."""
+    link, slug = str(file.get("shareUrl", "")), body.get("slug")
+    return {"address": f"{base_of(link)}/{slug}"} if slug and link and file.get("slug") == slug else {}
 
 
 def write_all(context: "Context", writer: Writer, files: list[str], *, strict: bool, dry_run: bool) -> ExitCode:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from docshare.cli.context import binary
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.text import human_size
+from docshare.cli.text import unlike_sizes
 from docshare.client.errors import Refused
-from docshare.contract.media import DOCUMENTS, HEAD_BYTES, detect_document
+from docshare.contract.media import DOCUMENTS, HEAD_BYTES, detect_document, zip_kind
 from docshare.contract.plans import PLAN_LIMITS, Plan
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ STDIN = "-"
 USUAL = tuple(f"*{document.extension}" for document in DOCUMENTS.values())
 _BLOCK = 1024 * 1024  # bytes
 _CONTAINERS = {"zip": (".docx", ".pptx"), "ole": (".ppt",)}  # what a container may be, if its name says so
+# Commands with -r, with stdin as a document, and with --no-check: hints must fit the command.
+_RECURSIVE, _PIPED, _UNCHECKED = ("upload",), ("upload", "push"), ("upload", "replace")
 _SMALLEST_CAP = min(limits.stored_bytes for limits in PLAN_LIMITS.values())
 _LARGEST_CAP = max(limits.stored_bytes for limits in PLAN_LIMITS.values())
 
@@ -99,9 +101,9 @@ def _below(folder: str, patterns: Sequence[str]) -> Iterator[str]:
                 yield os.path.join(where, name)
 
 
-def items_of(paths: Sequence[str], name: str | None) -> list[Item]:
-    """Each path as an item with its size, or with the reason why there is nothing to send. Stop (2) if two paths are
-    one file."""
+def items_of(paths: Sequence[str], name: str | None, *, command: str = "upload") -> list[Item]:
+    """Each path as an item with its size, or with the reason why there is nothing to send, which hints at what
+    ``command`` could do about it. Stop (2) if two paths are one file."""
     items, known = [], dict[tuple[int, int], str]()
     for path in paths:
         item = Item(path, name or os.path.basename(path))
@@ -114,20 +116,26 @@ def items_of(paths: Sequence[str], name: str | None) -> list[Item]:
         if identity in known:
             raise Stop(ExitCode.USAGE, f"{known[identity]} and {path} are the same file")
         known[identity] = path
-        items.append(_of_kind(replace(item, size=facts.st_size), facts.st_mode))
+        items.append(_of_kind(replace(item, size=facts.st_size), facts.st_mode, command))
     return items
 
 
-def _of_kind(item: Item, mode: int) -> Item:
+def _of_kind(item: Item, mode: int, command: str) -> Item:
     if stat.S_ISDIR(mode):
-        return _refused(item, "is a folder", hint="Use -r to upload the documents in it.")
+        return _refused(item, "is a folder", hint=_hint("Use -r to upload the documents in it.", command, _RECURSIVE))
     if not stat.S_ISREG(mode):
-        return _refused(item, "is no ordinary file", hint=f"Pipe it in: docshare upload {STDIN} --name NAME")
+        way = f"Pipe it in: docshare {command} {STDIN} --name NAME"
+        return _refused(item, "is no ordinary file", hint=_hint(way, command, _PIPED))
     return item
 
 
-def checked(item: Item) -> Item:
-    """``item`` after a look at its first bytes: with its kind, or with the reason why the server would not take it."""
+def _hint(text: str, command: str, fitting: Sequence[str]) -> str:
+    return text if command in fitting else ""
+
+
+def checked(item: Item, *, command: str = "upload") -> Item:
+    """``item`` after a look at its bytes: with its kind, or with the reason why the server would not take it, which
+    hints at what ``command`` could do about it."""
     if item.refusal is not None:
         return item
     if item.size == 0:
@@ -135,18 +143,18 @@ def checked(item: Item) -> Item:
     try:
         with item.open() as file:
             head = file.read(HEAD_BYTES) or b""
+            kind = _kind(head, item.name) or _kind_inside(head, file)
     except OSError as error:
         return _refused(item, f"cannot be read: {error.strerror or error}")
-    kind = _kind(head, item.name)
     if kind == "doc":
         return _refused(item, "is a .doc file of old", hint="Save it as .docx or PDF.")
     if kind is None:
-        return _refused(item, "is no PDF, Word (.docx) or PowerPoint file", hint="--no-check lets the server decide.")
+        hint = _hint("--no-check lets the server decide.", command, _UNCHECKED)
+        return _refused(item, "is no PDF, Word (.docx) or PowerPoint file", hint=hint)
     cap = DOCUMENTS[kind].cap or _LARGEST_CAP
     if item.size > cap:
-        return _refused(
-            item, f"has {human_size(item.size)}; a {DOCUMENTS[kind].extension} file may have {human_size(cap)}"
-        )
+        size, most = unlike_sizes(item.size, cap)
+        return _refused(item, f"has {size}; a {DOCUMENTS[kind].extension} file may have {most}")
     return replace(item, kind=kind)
 
 
@@ -158,6 +166,32 @@ def _kind(head: bytes, name: str) -> str | None:
     if extension == ".doc":
         return "doc"
     return extension[1:] if extension in _CONTAINERS[kind] else None
+
+
+def _kind_inside(head: bytes, file: io.RawIOBase) -> str | None:
+    """What a zip file is by its directory, as the server looks at it: the name says nothing."""
+    if detect_document(head) != "zip":
+        return None
+    from zipfile import BadZipFile, ZipFile
+
+    try:
+        with ZipFile(cast(BinaryIO, file)) as package:
+            return zip_kind(package.namelist())
+    except (BadZipFile, ValueError, NotImplementedError):
+        return None
+
+
+def plan_of(client: "Client") -> Plan | None:
+    """The plan of the account; None where the credential may not ask or the server names one unknown here, which leaves
+    the judgement to the server."""
+    try:
+        account = client.account.show()
+    except Refused as refusal:
+        if refusal.code != "insufficient_scope":
+            raise
+        return None
+    tier = account.get("tier") or account.get("subscription")
+    return next((plan for plan in Plan if plan.tier == tier), None)
 
 
 def within_plan(client: "Client", items: Sequence[Item]) -> list[Item]:
@@ -173,11 +207,13 @@ def within_plan(client: "Client", items: Sequence[Item]) -> list[Item]:
         return list(items)
     tier = str(account.get("tier") or account.get("subscription") or "")
     cap = (account.get("limits") or {}).get("maxUploadBytes") or _cap_of(tier)
-    why = f"the {tier or 'current'} plan stores files up to {human_size(cap)}"
-    return [
-        _refused(item, f"has {human_size(item.size)}; {why}") if item.kind == "pdf" and item.size > cap else item
-        for item in items
-    ]
+    plan = tier or "current"
+    return [_above_plan(item, plan, cap) if item.kind == "pdf" and item.size > cap else item for item in items]
+
+
+def _above_plan(item: Item, plan: str, cap: int) -> Item:
+    size, most = unlike_sizes(item.size, cap)
+    return _refused(item, f"has {size}; the {plan} plan stores files up to {most}")
 
 
 def _cap_of(tier: str) -> int:

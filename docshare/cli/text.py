@@ -73,6 +73,14 @@ def human_size(size: int) -> str:
     return f"{value:.1f} {unit}" if value < 9.95 else f"{value:.0f} {unit}"
 
 
+def unlike_sizes(one: int, other: int) -> tuple[str, str]:
+    """Two different sizes drawn so that they differ: with their bytes where ``human_size`` rounds both to the same."""
+    drawn = human_size(one), human_size(other)
+    if drawn[0] != drawn[1]:
+        return drawn
+    return f"{drawn[0]} ({one:,} bytes)", f"{drawn[1]} ({other:,} bytes)"
+
+
 def human_duration(millis: int) -> str:
     """``1m 42s``: at most two units; below a second ``0s``."""
     seconds = millis // 1000

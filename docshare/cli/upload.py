@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -17,7 +17,7 @@ from docshare.cli.sources import STDIN, Item, checked, expanded, items_of, liste
 from docshare.cli.typer_compat import App
 from docshare.cli.upload_report import PRINTED, UPLOADED, Report, printed_word, upload_spec
 from docshare.cli.upload_settings import NewSettings, new_settings
-from docshare.cli.uploading import Row, Skips, Uploader
+from docshare.cli.uploading import Done, Row, Skips, Uploader
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def upload(
     copy: Annotated[bool, typer.Option("--copy", help="Copy the link to the clipboard.")] = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the link in the browser.")] = False,
     rollback: Annotated[
-        bool, typer.Option("--rollback", help="Delete a new file for good if its settings fail.")
+        bool, typer.Option("--rollback", help="Delete a new file for good if its settings or links fail.")
     ] = False,
     variants_csv: Annotated[
         str | None, typer.Option(metavar="F", help="[Pro] Make a link per row of this CSV file; '-' is stdin.")
@@ -79,7 +79,8 @@ def upload(
     Settings are written right after each upload. If that fails, the file stays, its link is not printed, the exit code
     is 12 and stderr has the line that sets them; with --rollback the file is deleted instead.
 
-    With --variants-csv a pipe gets a line with label and link for each recipient, below that of the file.
+    With --variants-csv a pipe gets a line with label and link for each recipient, below that of the file. Its rows are
+    checked first, but for page numbers beyond the end of the document, which is known only then.
 
     With --manifest a second run sends only what is new or changed; with --update as well, a changed document becomes
     the next version of the file it was shared as, behind the same link, and hotspots and notes on its pages are
@@ -108,9 +109,11 @@ def upload(
         raise Stop(ExitCode.USAGE, "--qr, --open and --variants-csv need exactly one path")
     printer = ctx.emitter(upload_spec(ctx, PRINTED[printed]))
     stdin_taken = STDIN in (*named, files_from)
-    links = _new_links(ctx, variants_csv, stdin_taken=stdin_taken)
+    links = _new_links(ctx, variants_csv, rollback=rollback, stdin_taken=stdin_taken)
     stdin_taken = stdin_taken or variants_csv == STDIN
-    settings = new_settings(ctx, given, rollback=rollback, single=single, stdin_taken=stdin_taken)
+    settings = new_settings(
+        ctx, given, rollback=rollback, linked=links is not None, single=single, stdin_taken=stdin_taken
+    )
     with ExitStack() as held:
         named += [] if files_from is None else listed_paths(ctx, files_from, null=null)
         items = _items(ctx, named, name, held, recursive=recursive, include=include or [])
@@ -123,36 +126,48 @@ def upload(
         items = within_plan(client, items) if check else items
         if check and settings is not None:
             settings.require_plan(client)
+        if check and links is not None:
+            links.require_plan(client)
         skips = Skips(ledger, _existing(ctx, client) if skip_existing else {}, update)
         digest = ledger is not None or not printer.natural
         uploader = Uploader(ctx, client, items, skips, jobs=jobs, fail_fast=fail_fast, digest=digest, settings=settings)
         report = Report(ctx, printer, items, single=single, settings=settings)
-        then = None if links is None else partial(links.make, client, printer)
-        ending = _carried_out(ctx, uploader, report, ledger, then)
+        linking = (
+            None if links is None else _Linking(partial(links.settle, client), partial(links.make, client, printer))
+        )
+        ending = _carried_out(ctx, uploader, report, ledger, linking)
         comforts.offer(ctx, report.links, qr=qr, copy=copy, open_link=open_)
         return ending if links is None else links.ending or ending
 
 
-def _new_links(ctx: Context, source: str | None, *, stdin_taken: bool) -> "NewLinks | None":
+class _Linking(NamedTuple):
+    """What happens to the result of an upload before it is told, and after."""
+
+    settle: Callable[[Done], Done]
+    make: Callable[[Row], None]
+
+
+def _new_links(ctx: Context, source: str | None, *, rollback: bool, stdin_taken: bool) -> "NewLinks | None":
     if source is None:
         return None
     if source == STDIN and stdin_taken:
         raise Stop(ExitCode.USAGE, "'-' (stdin) can be read only once")
     from docshare.cli.upload_links import NewLinks
 
-    return NewLinks(ctx, source)
+    return NewLinks(ctx, source, rollback=rollback)
 
 
 def _carried_out(
-    ctx: Context, uploader: Uploader, report: Report, ledger: Manifest | None, then: Callable[[Row], None] | None
+    ctx: Context, uploader: Uploader, report: Report, ledger: Manifest | None, linking: _Linking | None
 ) -> ExitCode:
     try:
-        for done in uploader.run():
+        for result in uploader.run():
+            done = result if linking is None else linking.settle(result)
             if ledger is not None and done.row is not None and "skipped" not in done.row:
                 ledger.add(done.row, ctx.now())
             report.take(done)
-            if then is not None and done.row is not None:
-                then(done.row)
+            if linking is not None and done.row is not None:
+                linking.make(done.row)
     finally:
         report.finish()
     return report.ending()

@@ -10,8 +10,8 @@ from docshare.cli.setting_options import UploadSettings, gather
 from docshare.cli.setting_values import STDIN
 from docshare.cli.setting_words import again, masked, told_body
 from docshare.cli.setting_write import explained
+from docshare.cli.sources import plan_of
 from docshare.client.errors import ClientError, Refused
-from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
@@ -69,18 +69,14 @@ class NewSettings:
         needs = needed_plans(self._body)
         if not needs:
             return
-        try:
-            tier = str(client.account.show().get("tier", ""))
-        except Refused as refusal:
-            if refusal.code != "insufficient_scope":
-                raise
+        plan = plan_of(client)
+        if plan is None:
             return
-        plan = next((plan for plan in Plan if plan.tier == tier), Plan.PRO)
         lacking = [f"{', '.join(keys)}: {needed.tier}" for needed, keys in needs.items() if needed > plan]
         if lacking:
             raise Stop(
                 ExitCode.PLAN,
-                f"the {tier} plan is too low for these settings; nothing was uploaded",
+                f"the {plan.tier} plan is too low for these settings; nothing was uploaded",
                 hint=f"Needed: {'; '.join(lacking)}. Leave them out, or upgrade.",
                 code="plan_required",
             )
@@ -97,7 +93,7 @@ class NewSettings:
 
     def _unsettled(self, client: "Client", row: Row, error: Problem | ClientError) -> Unsettled:
         general = isinstance(error, Problem) and error.code in _GENERAL
-        if self._rollback and _deleted(client, str(row["uuid"])):
+        if self._rollback and deleted(client, str(row["uuid"])):
             detail = f"its settings were not written, so it was deleted again: {error.detail}"
             return Unsettled(exit_code(error), detail, hint=error.hint, row=None, general=general)
         name = str(row.get("shortId") or row["uuid"])
@@ -107,7 +103,8 @@ class NewSettings:
         return Unsettled(ExitCode.PARTIAL, detail, hint=hint, row=failed, general=general)
 
 
-def _deleted(client: "Client", file: str) -> bool:
+def deleted(client: "Client", file: str) -> bool:
+    """Delete a file that was uploaded just now for good; whether that went well."""
     try:
         client.files.delete(file, purge=True)
     except (Problem, ClientError):
@@ -121,14 +118,15 @@ def facts_of(context: "Context", settings: NewSettings | None) -> Sequence[str]:
 
 
 def new_settings(
-    context: "Context", given: UploadSettings, *, rollback: bool, single: bool, stdin_taken: bool
+    context: "Context", given: UploadSettings, *, rollback: bool, linked: bool, single: bool, stdin_taken: bool
 ) -> NewSettings | None:
-    """The settings that the options of ``docshare upload`` ask for; None where there are none. Stop (2) for what is
-    not allowed, and for a link name where there may be many files."""
+    """The settings that the options of ``docshare upload`` ask for; None where there are none. ``linked``: there are
+    links to make, which ``rollback`` can be about too. Stop (2) for what is not allowed, and for a link name where
+    there may be many files."""
     changes = gather(context, given, ids_on_stdin=stdin_taken)
     if not changes:
-        if rollback:
-            raise Stop(ExitCode.USAGE, "--rollback is about settings, and none are given")
+        if rollback and not linked:
+            raise Stop(ExitCode.USAGE, "--rollback is about settings or --variants-csv, and none are given")
         return None
     body = changes.body()
     if body.get("slug") and not single:

@@ -37,9 +37,9 @@ def export(
 ) -> None:
     """Write the variants of a file as CSV.
 
-    The columns are label, url, uuid, shortId, allowDownload, pages, revoked, redacted, createdAt and, on Pro, sessions
-    and avgTimeMs from the readership. docshare variants create --from-csv reads the same columns. A label that starts
-    like a formula gets a quote before it unless --raw-csv is given.
+    The columns are label, url, uuid, shortId, allowDownload, pages, revoked, redacted, createdAt and, from a server
+    that reports the readership, sessions and avgTimeMs. docshare variants create --from-csv reads the same columns. A
+    label that starts like a formula gets a quote before it unless --raw-csv is given.
 
     Examples:
 
@@ -71,7 +71,8 @@ def _reading(ctx: Context, client: "Client", name: str) -> Mapping[str, Row] | N
     except Refused as refusal:
         if refusal.status not in (403, 404):
             raise
-        ctx.note(f"without the readership: {refusal.detail}")
+        why = "this server does not report it yet" if refusal.status == 404 else refusal.detail
+        ctx.note(f"without the readership: {why}")
         return None
 
 

@@ -25,6 +25,7 @@ VARIANTS_HELP = "UUID, short id, link, label:TEXT, or - for ids on stdin."
 OF_FILE_HELP = "The file it belongs to; without it all files are searched."
 
 _LABEL = "label:"
+_QUICK = 3  # files whose lists are looked through without a word
 
 
 class Found(NamedTuple):
@@ -58,6 +59,7 @@ class VariantNames:
         self._client = client
         self._file = None if file is None else FileNames(context, client).one(file)
         self._lists: dict[str, list[Row]] = {}
+        self._warned = False
 
     def one(self, word: str) -> Found:
         """The variant that ``word`` means. Stop (2) if it means nothing or several, Stop (3) if there is none."""
@@ -107,6 +109,9 @@ class VariantNames:
 
     def _variants(self, file: str) -> list[Row]:
         if file not in self._lists:
+            if len(self._lists) == _QUICK and not self._warned:
+                self._warned = True
+                self._ctx.note(f"searching {len(self._files)} files, a request each; quicker with --file FILE")
             self._client.pace()
             self._lists[file] = self._client.variants.list(file)
         return self._lists[file]

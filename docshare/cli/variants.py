@@ -329,7 +329,7 @@ def redact(
     Examples:
 
       docshare variants redact label:Ann --file slug:offer
-      docshare variants redact aB3dE5fG7hJ9 --confirm "Ann Lee"
+      docshare variants redact aB3dE5fG7hJ9 --file slug:offer --confirm "Ann Lee"
     """
     from docshare.cli import prompts
 
@@ -342,7 +342,8 @@ def redact(
     if len(found) == 1 and typed == short_id(found[0].variant):
         typed = names[0]
     what = f'the label "{names[0]}"' if len(names) == 1 else f"{len(names)} labels"
-    warning = f"Redacting {what} cannot be undone, and no other can be set"
+    asked = ctx.may_prompt and not ctx.options.yes
+    warning = f"Redacting {what} " + ("cannot be undone, and no other can be set" if asked else "for good")
     prompts.confirm_severe(ctx, warning, names, typed=typed, count=count)
 
     def work(each: Found) -> Row:

@@ -137,7 +137,10 @@ def _one(ctx: Context, file: str, label: str | None, overrides: Overrides, *, dr
         if dry_run:
             return _requests(ctx, name, [_body(label, overrides)])
         printer = ctx.emitter(links_spec(ctx))
-        variant = client.variants.create(name, label, overrides)
+        standing = [] if label is None else _readable(client, name)
+        _require_new(standing, label)
+        known = [str(row.get("uuid")) for row in standing]
+        variant = client.variants.create(name, label, overrides, known=known)
     if variant.get("recovered"):
         ctx.note("the answer was lost, but the link had been made")
     if printer.format == "json":
@@ -145,6 +148,30 @@ def _one(ctx: Context, file: str, label: str | None, overrides: Overrides, *, dr
     else:
         printer.row(variant)
     return ExitCode.OK
+
+
+def _readable(client: "Client", name: str) -> list[dict[str, Any]]:
+    """The variants of the file; none where the credential may only write."""
+    from docshare.client.errors import Refused
+
+    try:
+        return client.variants.list(name)
+    except Refused as refusal:
+        if refusal.code != "insufficient_scope":
+            raise
+        return []
+
+
+def _require_new(standing: Sequence[Mapping[str, Any]], label: str | None) -> None:
+    """Stop (7) if a living variant has the label: the recipient would have two links, and the readership two rows."""
+    alive = [row for row in standing if row.get("label") and not row.get("revoked")]
+    same = next((row for row in alive if label is not None and row["label"] == label.strip()), None)
+    if same is not None:
+        raise Stop(
+            ExitCode.CONFLICT,
+            f"a variant with the label {label!r} exists already: {same.get('url')}",
+            hint="Choose another label, or revoke that link first.",
+        )
 
 
 def _planned(ctx: Context, file: str, sheet: "Sheet", order: Order) -> ExitCode:
@@ -188,7 +215,7 @@ def carry_out(ctx: Context, client: "Client", name: str, sheet: "Sheet", order: 
         standing = _standing(ctx, client, name, before)
         wishes = Wishes(order.skip_duplicates, order.partial, order.source)
         links = planned_links(ctx, sheet, before, standing, wishes)
-        _require_pages(ctx, client, name, links, order.source)
+        require_pages(ctx, client, name, links, order.source)
         printer = ctx.emitter(links_spec(ctx))
         mint = Mint(ctx, client, name, links, known=standing, results=results, pictures=pictures, printer=printer)
         return mint.run()
@@ -207,7 +234,7 @@ def _standing(ctx: Context, client: "Client", name: str, before: Mapping[str, "R
     return found
 
 
-def _require_pages(ctx: Context, client: "Client", name: str, links: "Sequence[Link]", source: str) -> None:
+def require_pages(ctx: Context, client: "Client", name: str, links: "Sequence[Link]", source: str) -> None:
     """Stop (2) for page ranges that end behind the last page; the file is asked for only if there are ranges."""
     from docshare.cli.recipients import refuse_bad_rows
 

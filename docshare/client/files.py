@@ -20,12 +20,13 @@ _DOWNLOAD_BLOCK = 256 * 1024  # bytes
 
 
 class Content(NamedTuple):
-    """A stored PDF on its way: ``blocks`` of its bytes, the ``filename`` the server names (None: it names none) and its
-    ``length`` in bytes (None: not told)."""
+    """A stored PDF on its way: ``blocks`` of its bytes, the ``filename`` the server names (None: it names none), its
+    ``length`` in bytes (None: not told) and its media ``type`` in lower case, without parameters (empty: not told)."""
 
     blocks: Iterator[bytes]
     filename: str | None
     length: int | None
+    type: str
 
 
 class Files:
@@ -59,6 +60,7 @@ class Files:
             self._transport.blocks(response, call, _DOWNLOAD_BLOCK),
             _disposition_name(response.headers.get("Content-Disposition", "")),
             int(length) if length.isdigit() else None,
+            response.headers.get("Content-Type", "").partition(";")[0].strip().lower(),
         )
 
     def qr(self, file: str) -> bytes:

@@ -65,6 +65,12 @@ def test_a_terminal_that_is_too_narrow_is_told(shared: FakeApi, shell: Shell) ->
     assert "needs 33 columns" in done.err
 
 
+def test_a_file_of_another_format_is_2_and_asks_nobody(shared: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    refused = shell("qr", ID, "-o", tmp_path / "my code.svg")
+    assert (refused.code, shared.heard, list(tmp_path.glob("*.svg"))) == (2, [], [])
+    assert "my code.png'" in refused.err
+
+
 def test_the_png_is_the_servers(shared: FakeApi, shell: Shell, tmp_path: Path) -> None:
     assert shell("qr", ID, "-o", tmp_path / "code.png").out == f"{tmp_path / 'code.png'}\n"
     assert (tmp_path / "code.png").read_bytes() == PNG

@@ -22,10 +22,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def offered(api: FakeApi, *, missing: int = 0) -> None:
+def offered(api: FakeApi, *, missing: int = 0, name: str = "deck.pdf", media: str = "application/pdf") -> None:
     headers = {
-        "Content-Type": "application/pdf",
-        "Content-Disposition": 'attachment; filename="deck.pdf"',
+        "Content-Type": media,
+        "Content-Disposition": f'attachment; filename="{name}"',
         "Content-Length": str(len(PDF) + missing),
     }
     api.on("GET", f"/files/{ID}/content", Answer(PDF, 200, headers, then="close"))
@@ -39,6 +39,31 @@ def test_the_name_comes_from_the_server(api: FakeApi, shell: Shell, here: Path) 
     offered(api)
     assert shell("download", ID).out == "deck.pdf\n"
     assert (here / "deck.pdf").read_bytes() == PDF
+
+
+@pytest.mark.parametrize(
+    ("name", "media", "saved"),
+    [
+        ("d.docx", "application/pdf", "d.docx.pdf"),
+        ("d.docx", "Application/PDF; charset=binary", "d.docx.pdf"),
+        ("D.PDF", "application/pdf", "D.PDF"),
+        ("notes", "application/pdf", "notes.pdf"),
+        ("d.docx", "application/octet-stream", "d.docx"),
+        ("..", "application/pdf", "document.pdf"),
+    ],
+)
+def test_a_converted_document_is_saved_as_the_pdf_it_is(
+    api: FakeApi, shell: Shell, here: Path, name: str, media: str, saved: str
+) -> None:
+    offered(api, name=name, media=media)
+    assert shell("download", ID).out == f"{saved}\n"
+    assert names(here) == [saved]
+
+
+def test_the_path_that_was_asked_for_is_taken_as_it_is(api: FakeApi, shell: Shell, here: Path) -> None:
+    offered(api, name="d.docx")
+    assert shell("download", ID, "-o", "mine.bin").code == 0
+    assert names(here) == ["mine.bin"]
 
 
 def test_nothing_is_overwritten_unless_forced(api: FakeApi, shell: Shell, here: Path) -> None:

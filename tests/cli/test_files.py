@@ -166,7 +166,7 @@ def test_on_a_terminal_a_person_is_asked(two: FakeApi, shell: Shell, answer: byt
     shell.tty = True
     done = shell("rm", ID, stdin=answer)
     assert done.code == code
-    assert f"Move {ID} to the trash? [y/N]" in done.err
+    assert f"Move deck.pdf ({ID}) to the trash? [y/N]" in done.err
     assert len(two.asked("DELETE", f"/files/{ID}")) == (1 if code == 0 else 0)
 
 
@@ -174,6 +174,17 @@ def test_on_free_the_question_says_that_it_is_for_good(two: FakeApi, shell: Shel
     shell.tty = True
     two.on("GET", "/user", {"tier": "free"})
     assert "for good" in shell("rm", ID, stdin=b"n\n").err
+
+
+def test_the_question_names_the_file_as_the_user_did(two: FakeApi, shell: Shell) -> None:
+    shell.tty = True
+    assert "Move deck.pdf (slug:offer) to the trash?" in shell("rm", "slug:offer", stdin=b"n\n").err
+    assert f"Move deck.pdf ({ID}) to the trash?" in shell("rm", ID, ID, stdin=b"n\n").err
+    assert "Move 2 files to the trash?" in shell("rm", ID, UUID.format(2), stdin=b"n\n").err
+    two.on("GET", f"/files/{UUID.format(1)}", problem(403, "insufficient_scope"))
+    assert "Move slug:offer to the trash?" in shell("rm", "slug:offer", stdin=b"n\n").err
+    two.on("GET", f"/files/{UUID.format(1)}", FILES[0] | {"originalName": "a\x1b[31m.pdf"})
+    assert "\x1b[31m" not in shell("rm", "slug:offer", "--no-color", stdin=b"n\n").err
 
 
 @pytest.mark.parametrize("env", [{"CI": "1"}, {"DOCSHARE_NO_INPUT": "1"}])
@@ -191,6 +202,9 @@ def test_nobody_is_asked_in_ci(two: FakeApi, shell: Shell, env: dict[str, str]) 
         ([ID, "--purge", "--yes"], 0),
         ([ID, "--purge", "--confirm", ID], 0),
         ([ID, "--purge", "--confirm", OTHER], 2),
+        (["slug:offer", "--purge", "--confirm", "slug:offer"], 0),
+        (["slug:offer", "--purge", "--confirm", UUID.format(1)], 0),
+        (["slug:offer", "--purge", "--confirm", "slug:other"], 2),
         ([ID, UUID.format(2), "--purge", "--yes"], 2),
         ([ID, UUID.format(2), "--purge", "--yes", "--count", "3"], 2),
         ([ID, UUID.format(2), "--purge", "--yes", "--count", "2"], 0),
@@ -211,3 +225,13 @@ def test_on_a_terminal_deleting_for_good_asks_for_the_name(
     done = shell("rm", ID, "--purge", stdin=f"{typed}\n".encode())
     assert done.code == code
     assert f"Type {ID} to go on" in done.err
+
+
+def test_on_a_terminal_deleting_for_good_names_the_file_and_takes_the_word_of_the_user(
+    two: FakeApi, shell: Shell
+) -> None:
+    shell.tty = True
+    done = shell("rm", "slug:offer", "--purge", stdin=b"slug:offer\n")
+    assert done.code == 0
+    assert "Deleting deck.pdf (slug:offer) for good" in done.err
+    assert "Type slug:offer to go on" in done.err

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.fakefeed import FakeApi, fake_api
 from tests.support.shell import TOKEN, Shell
+from tests.support.terminal import Terminal
 
 KEY = "ds_live_" + "w" * 32
 
@@ -277,3 +280,15 @@ def test_two_servers_keep_their_own_credentials(bare: Shell) -> None:
         assert (sent(first), sent(second)) == ([f"Bearer {KEY}1"], [f"Bearer {KEY}2"])
     saved = json.loads((bare.home / "config" / "credentials.json").read_text())
     assert saved["profiles"]["first"]["origin"] == first.url
+
+
+def test_the_end_of_input_at_the_prompt_for_a_key_makes_no_profile(api: FakeApi, shell: Shell) -> None:
+    env = {"PATH": os.environ["PATH"], **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(Path(__file__).parents[2])}
+    line = [sys.executable, "-m", "docshare", "profile", "add", "work", "--url", api.url]
+    with Terminal(line, env) as terminal:
+        terminal.until("API key: ")
+        terminal.type("\x04")
+        ended = terminal.end()
+    assert ended.code == 2
+    assert "nothing was typed; nothing was changed" in ended.shown
+    assert "work" not in shell("profile", "list").out

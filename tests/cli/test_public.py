@@ -14,6 +14,8 @@ from tests.support.fakefeed import FakeApi, FakeTime
 from tests.support.rows import change_file
 from tests.support.shell import Shell
 
+_UNKNOWN = "Check the link: it is unknown there, revoked or deleted"
+
 
 @pytest.fixture
 def made(world: World) -> dict[str, Any]:
@@ -73,9 +75,30 @@ def test_a_link_that_has_ended_is_told_with_exit_8(
     assert (done.code, done.out, done.err) == (8, f"{reason} {ended}\n", "")
 
 
-def test_unknown_links_and_slugs_are_told_apart(stranger: Shell, base: str) -> None:
-    assert stranger("public", "metadata", f"{base}/abcdefghijkl").code == 3
-    for word in (f"{base}/the-report", "the-report", f"{base}/", "http://[x/y"):
+def test_a_link_by_its_slug_tells_the_same(world: World, stranger: Shell, base: str, made: dict[str, Any]) -> None:
+    change_file(world, made["uuid"], slug="the-report")
+    for link in (f"{base}/the-report", "the-report"):
+        assert stranger("public", "metadata", link, "--json").json["shortId"] == made["shortId"]
+        assert stranger("public", "qr", link, "--json").json == {"url": f"{base}/{made['shortId']}?via=qr"}
+
+
+def test_an_oembed_document_that_names_no_id_is_3(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", "/oembed", {"html": "<p>elsewhere</p>"})
+    assert shell("public", "metadata", "the-report").code == 3
+
+
+@pytest.mark.parametrize("name", ["code.svg", "code.jpg"])
+def test_a_code_is_saved_as_png_only(stranger: Shell, made: dict[str, Any], tmp_path: Path, name: str) -> None:
+    done = stranger("public", "qr", made["uuid"], "-o", tmp_path / name)
+    assert (done.code, (tmp_path / name).exists()) == (2, False)
+    assert "code.png" in done.err
+
+
+def test_unknown_links_are_3_and_what_is_no_link_is_2(stranger: Shell, base: str) -> None:
+    for word in (f"{base}/abcdefghijkl", f"{base}/the-report", "the-report"):
+        done = stranger("public", "metadata", word, "--json")
+        assert (done.code, done.error["hint"].split(".")[0]) == (3, _UNKNOWN), word
+    for word in (f"{base}/", "http://[x/y", "a/b"):
         done = stranger("public", "metadata", word)
         assert (done.code, done.out) == (2, ""), word
 

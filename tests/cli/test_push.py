@@ -265,3 +265,22 @@ def test_the_manifest_is_one_that_upload_keeps_too(pia: Shell, report: Path) -> 
 @pytest.fixture(autouse=True)
 def _beside_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+
+
+def test_a_slug_in_the_trash_is_hinted_at_as_a_possibility(world: World, pia: Shell, report: Path) -> None:
+    made = pia("push", report, "--slug", "q3", "--json").json
+    world.pia.delete(f"/api/v1/files/{made['uuid']}")
+    done = pia("push", report, "--slug", "q3", "--json")
+    assert (done.code, done.error["code"]) == (7, "conflict")
+    for words in ("trash", "docshare files restore", "--purge"):
+        assert words in done.error["hint"]
+
+
+@pytest.mark.parametrize("command", [["push", "--slug", "q3"], ["serve"]])
+def test_hints_name_options_that_the_command_has(shell: Shell, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "notes.txt").write_text("no document")
+    for path in (tmp_path, tmp_path / "notes.txt"):
+        done = shell(*command, path)
+        assert done.code == 2
+        assert "-r " not in done.err
+        assert "--no-check" not in done.err

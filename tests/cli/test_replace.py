@@ -67,6 +67,14 @@ def test_on_a_terminal_it_asks_before_anchors_go(taken: FakeApi, shell: Shell, d
     assert "hotspots and notes" in done.err
 
 
+def test_the_question_names_the_file_as_the_user_did(taken: FakeApi, shell: Shell, deck: Path) -> None:
+    taken.files = [{"uuid": UUID.format(1), "originalName": "offer.pdf", "slug": "deck"}]
+    taken.on("GET", f"/files/{UUID.format(1)}", taken.files[0])
+    shell.tty = True
+    done = shell("replace", "slug:deck", deck, stdin=b"n\n")
+    assert "Replace the document of offer.pdf (slug:deck), clearing" in done.err
+
+
 def test_keeping_anchors_needs_no_question(taken: FakeApi, shell: Shell, deck: Path) -> None:
     shell.tty = True
     assert shell("replace", ID, deck, "--keep-anchors").code == 0
@@ -92,6 +100,26 @@ def test_what_the_server_would_not_take_is_not_sent(
     assert shell("replace", ID, tmp_path / "missing.pdf").code == 2
     assert shell("replace", ID, tmp_path).code == 2
     assert taken.heard == []
+
+
+@pytest.mark.parametrize(
+    ("over", "told"),
+    [
+        (1, "has 20 MB (20,971,521 bytes); the free plan stores files up to 20 MB (20,971,520 bytes)"),
+        (5 * 2**20, "has 25 MB; the free plan stores files up to 20 MB"),
+    ],
+)
+def test_a_document_above_the_plan_is_refused_with_sizes_that_differ(
+    taken: FakeApi, shell: Shell, tmp_path: Path, over: int, told: str
+) -> None:
+    taken.on("GET", "/user", {"tier": "free"})
+    path = tmp_path / "big.pdf"
+    with open(path, "wb") as out:
+        out.write(b"%PDF-1.7\n")
+        out.truncate(20 * 2**20 + over)
+    done = shell("replace", ID, path, "--json")
+    assert done.code == 2
+    assert done.error["detail"] == f"{path} {told}"
 
 
 def test_without_checks_the_server_decides(api: FakeApi, shell: Shell, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +65,11 @@ REFUSED: list[tuple[list[str], str]] = [
     (["--slug", ""], "slug is empty"),
     (["slug="], "settings clear FILE slug"),
     (["deleteAt="], "settings clear FILE deleteAt"),
-    (["--pages", "3-2"], "1 <= from <= to"),
-    (["--pages", "0-2"], "1 <= from <= to"),
+    (["--pages", "3-2"], "pages 3-2: the first page comes after the last"),
+    (['pageRange:={"from":3,"to":1}'], "pages 3-1: the first page comes after the last"),
+    (["--pages", "0-2"], "pages 0-2: pages are counted from 1"),
+    (["--pages", "1-50001"], "pages 1-50001: a file has at most 50000 pages"),
+    (['pageRange:={"from":3}'], "1 <= from <= to"),
     (["--pages", "a-b"], "is no page range"),
     (["pageRange=5-"], "is no page range"),
     (["--email-domain", "nodot"], "gateDomains[0] must be a bare domain"),
@@ -174,10 +179,8 @@ def test_the_password_is_what_the_file_holds_up_to_the_line_break(
 def test_a_password_is_typed_twice_without_being_shown(
     stub: FakeApi, shell: Shell, first: str, second: str, code: int
 ) -> None:
-    import os
-    import sys
-
-    env = {**os.environ, **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(Path(__file__).parents[2])}
+    # Not the environment of the tests: under CI nobody is asked.
+    env = {"PATH": os.environ["PATH"], **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(Path(__file__).parents[2])}
     with Terminal([sys.executable, "-m", "docshare", "settings", "set", ID, "--password-prompt"], env) as terminal:
         terminal.until("Password: ")
         terminal.type(f"{first}\n")
@@ -187,6 +190,21 @@ def test_a_password_is_typed_twice_without_being_shown(
     assert ended.code == code
     assert first not in ended.shown
     assert written(stub) == ([{"password": first}] if code == 0 else [])
+
+
+@pytest.mark.parametrize("typed", [[], ["sesam"]])
+def test_the_end_of_input_at_a_password_prompt_changes_nothing(stub: FakeApi, shell: Shell, typed: list[str]) -> None:
+    env = {"PATH": os.environ["PATH"], **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(Path(__file__).parents[2])}
+    with Terminal([sys.executable, "-m", "docshare", "settings", "set", ID, "--password-prompt"], env) as terminal:
+        for word in typed:
+            terminal.until("Password: ")
+            terminal.type(f"{word}\n")
+        terminal.until("Once more: " if typed else "Password: ")
+        terminal.type("\x04")
+        ended = terminal.end()
+    assert ended.code == 2
+    assert "nothing was typed; nothing was changed" in ended.shown
+    assert written(stub) == []
 
 
 def test_what_is_not_validated_is_sent_as_given(stub: FakeApi, shell: Shell) -> None:
@@ -200,6 +218,31 @@ def test_clear_refuses_what_is_neither_a_setting_nor_a_file(stub: FakeApi, shell
     done = shell("settings", "clear", ID, *words)
     assert done.code == 2
     assert written(stub) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("pasword", "password"),
+        ("expirey", "expiry"),
+        ("flip.speed", "flip.speedMs"),
+        ("pagerange", "page-range or pageRange"),
+        ("notifyOnVeiw", "notifyOnView"),
+    ],
+)
+def test_clear_takes_what_is_almost_a_setting_for_no_file(stub: FakeApi, shell: Shell, word: str, meant: str) -> None:
+    done = shell("settings", "clear", ID, word)
+    assert (done.code, written(stub)) == (2, [])
+    assert f"no setting '{word}'" in done.err
+    assert f"Did you mean {meant}" in done.err
+
+
+def test_clear_takes_further_files_whatever_they_are_like(stub: FakeApi, shell: Shell) -> None:
+    stub.files = [{"uuid": UUID.format(2), "slug": "a"}]
+    done = shell("settings", "clear", ID, "slug", "slug:a", "zY9xW8vU7tS6", "--dry-run")
+    assert [line.split("\t")[1] for line in done.lines] == [
+        f"/api/v1/files/{file}/settings" for file in (ID, UUID.format(2), "zY9xW8vU7tS6")
+    ]
 
 
 # --- times -----------------------------------------------------------------------------------------------------------

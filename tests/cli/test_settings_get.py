@@ -259,6 +259,61 @@ def test_assets_stay_with_their_file(stub: FakeApi, shell: Shell) -> None:
     }  # fmt: skip
 
 
+SOLID, PICTURE, GRADIENT = {}, {"type": "image", "assetId": ASSET}, {"type": "gradient", "preset": "sand"}
+
+# the target's own viewer settings, those in the file, and what is written
+KEPT: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+    ({"logo": {"assetId": ASSET, "size": "l"}, "flip": {"rtl": True}}, {}, {"logo": {"assetId": ASSET}}),
+    ({"logo": {"assetId": ASSET}}, {"logo": {"size": "s"}}, {"logo": {"assetId": ASSET, "size": "s"}}),
+    ({"logo": {"assetId": ASSET}}, {"logo": {"assetId": UUID.format(8)}}, {"logo": {"assetId": UUID.format(8)}}),
+    ({"logo": {"assetId": ASSET}}, {"logo": {"assetId": None}}, {}),
+    ({"background": PICTURE | {"dim": 9}}, {"ga4Id": "G-ABCDEF1234"},
+     {"background": PICTURE, "ga4Id": "G-ABCDEF1234"}),
+    ({"background": PICTURE}, {"background": {"dim": 9}}, {"background": PICTURE | {"dim": 9}}),
+    ({"background": PICTURE}, {"background": GRADIENT}, {"background": GRADIENT}),
+    ({"background": PICTURE}, {"background": {"type": "solid"}}, {"background": {"type": "solid"}}),
+    ({"background": GRADIENT | {"assetId": ASSET}}, {"background": GRADIENT},
+     {"background": GRADIENT | {"assetId": ASSET}}),
+    ({"background": GRADIENT}, {"flip": {"rtl": True}}, {"flip": {"rtl": True}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("own", "given", "sent"), KEPT)
+def test_apply_leaves_a_file_its_own_logo_and_background_picture(
+    stub: FakeApi, shell: Shell, own: dict[str, Any], given: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    stub.on("GET", f"/files/{OTHER}", FILE | {"viewerSettings": own})
+    body = json.dumps({"viewerSettings": given}).encode()
+    assert shell("settings", "apply", "-f", "-", OTHER, "--no-read-back", stdin=body).code == 0
+    assert written(stub) == [{"viewerSettings": sent}]
+
+
+def test_copy_leaves_a_file_its_own_logo(stub: FakeApi, shell: Shell) -> None:
+    stub.on("GET", f"/files/{ID}", FILE | {"viewerSettings": {}})
+    stub.on("GET", f"/files/{OTHER}", FILE | {"viewerSettings": {"logo": {"assetId": ASSET}}})
+    assert shell("settings", "copy", ID, OTHER).code == 0
+    assert written(stub)[0]["viewerSettings"] == {"logo": {"assetId": ASSET}}
+
+
+def test_what_is_exported_changes_nothing_when_it_is_applied_to_the_same_file_and_fits_every_other(
+    rich: tuple[Shell, str, str], world: World, tmp_path: Path
+) -> None:
+    from tests.support.images import picture
+
+    pia, first, second = rich
+    (tmp_path / "a.png").write_bytes(picture())
+    for kind in ("logo", "background"):
+        assert pia("assets", "add", first, tmp_path / "a.png", "--kind", kind, "--apply").code == 0
+    before = settings_of(world, first)
+    assert {"logo", "background"} <= before["viewerSettings"].keys()
+    done = pia("settings", "export", first)
+    assert "not exported: background.assetId, logo.assetId, background.type" in done.err
+    (tmp_path / "s.json").write_text(done.out)
+    assert pia("settings", "apply", "-f", tmp_path / "s.json", first, second, "--strict").code == 0
+    assert settings_of(world, first) == before
+    assert settings_of(world, second)["viewerSettings"] == {"flip": {"rtl": True}}
+
+
 def test_an_expired_file_hands_nothing_on(stub: FakeApi, shell: Shell) -> None:
     stub.on("GET", f"/files/{ID}", FILE | {"deleteAt": "2026-09-21T14:13:20.000Z"})
     done = shell("settings", "copy", ID, OTHER)

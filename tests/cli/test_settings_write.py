@@ -177,7 +177,8 @@ def test_a_terminal_reads_one_line_of_what_was_set(desk: Desk, world: World, tmp
     expiry = local_time(1_790_000_000_000 + 10 * 86_400_000)
     assert done.lines == [
         f"updated {file}: allowDownload false, view limit 5, slug \"q3\", page range 1-2, expires {expiry} (10 days), "
-        "password set, flip.speedMs 300"
+        "password set, flip.speedMs 300",
+        "http://127.0.0.1:8787/q3",
     ]  # fmt: skip
     done = pia("settings", "clear", file, "slug", "expiry", "password", "page-range", "flip", "--no-color")
     assert done.lines == [
@@ -203,6 +204,20 @@ def test_diff_tells_old_and_new_on_a_terminal_in_json_and_elsewhere_on_stderr(st
         "slug": {"from": "q2", "to": "q3"},
         "flip.rtl": {"from": True, "to": None},
     }
+
+
+def test_a_new_link_name_tells_the_address_if_the_server_keeps_it(stub: FakeApi, shell: Shell) -> None:
+    shown = FILE | {"shareUrl": f"https://d.example/x/{ID}"}
+    stub.on("GET", f"/files/{ID}", shown)
+    line = ("settings", "set", ID, "--slug", "q2")
+    assert shell(*line, "--json").json["address"] == "https://d.example/x/q2"
+    assert shell(*line).out == ""
+    assert "address" not in shell("settings", "set", ID, "--slug", "q3", "--json").json
+    assert "address" not in shell("settings", "clear", ID, "slug", "--json").json
+    shell.tty = True
+    assert shell(*line, "--no-color").lines == [f'updated {ID}: slug "q2"', "https://d.example/x/q2"]
+    stub.on("GET", f"/files/{ID}", shown | {"shareUrl": "https://d.example/\x1b[31m/x"})
+    assert "\x1b" not in shell(*line, "--no-color").out
 
 
 @pytest.mark.parametrize(("protected", "word"), [(False, "none"), (True, "set")])

@@ -8,6 +8,7 @@ import io
 import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -326,3 +327,21 @@ def sparse(path: Path, head: bytes, size: int) -> None:
     with path.open("wb") as file:
         file.write(head)
         file.truncate(size)
+
+
+@pytest.mark.parametrize(("folder", "code"), [("word/", 0), ("ppt/", 0), ("xl/", 2)])
+def test_an_office_document_without_an_ending_is_known_by_its_directory(
+    shelf: Shelf, shell: Shell, tmp_path: Path, folder: str, code: int
+) -> None:
+    path = tmp_path / "plain"
+    with zipfile.ZipFile(path, "w") as package:
+        package.writestr("[Content_Types].xml", "x" * 2000)  # what tells lies beyond the first look
+        package.writestr(f"{folder}main.xml", "<x/>")
+    assert shell("upload", path).code == code
+    assert len(shelf.received) == (code == 0)
+
+
+def test_a_zip_file_without_a_directory_is_refused(shelf: Shelf, shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(b"PK\x03\x04" + b"x" * 2000)
+    assert shell("upload", tmp_path / "plain").code == 2
+    assert shelf.received == []

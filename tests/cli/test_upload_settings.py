@@ -248,7 +248,7 @@ def test_files_shared_before_keep_their_settings_and_that_is_warned_of(
         (["--views", "-1"], "from 0 to 1000000"),
         (["--set", "flip.speedMs=1"], "from 200 to 1200"),
         (["--expires", "2020-01-01"], "is in the past"),
-        (["--pages", "9-1"], "1 <= from <= to"),
+        (["--pages", "9-1"], "pages 9-1: the first page comes after the last"),
         (["--settings", "/nowhere.json"], "--settings: cannot read"),
         (["--rollback"], "--rollback is about settings"),
         (["--set", "cta.label=x"], "cta must have url"),

@@ -85,3 +85,71 @@ def test_a_dry_run_shows_the_links_too(book: Guestbook, shell: Shell, deck: Path
     lines = shell("upload", deck, "--variants-csv", guests, "-n").lines
     assert [line.split("\t")[1] for line in lines] == ["/api/v1/files", *["/api/v1/files/{uuid}/variants"] * 2]
     assert book.api.heard == []
+
+
+# --- found out before the upload, or taken back after it -------------------------------------------------------------
+
+
+def test_a_plan_without_variants_stops_it_before_the_upload(
+    book: Guestbook, shelf: Shelf, shell: Shell, deck: Path, guests: Path
+) -> None:
+    book.api.on("GET", "/user", {"uuid": UUID.format(9), "tier": "basic"})
+    done = shell("upload", deck, "--variants-csv", guests, "--json")
+    assert (done.code, shelf.received) == (6, [])
+    assert "--variants-csv requires the pro plan" in done.error["detail"]
+
+
+@pytest.mark.parametrize("rows", ["label,pages\nAnn,9-3\n", "label,pages\nAnn,x\n", "name\nAnn\n", "label\nAnn\nAnn\n"])
+def test_what_is_wrong_with_the_rows_names_no_option_of_another_command(
+    book: Guestbook, shelf: Shelf, shell: Shell, deck: Path, guests: Path, rows: str
+) -> None:
+    guests.write_text(rows)
+    done = shell("upload", deck, "--variants-csv", guests)
+    assert (done.code, shelf.received) == (2, [])
+    for option in ("--from-csv", "--skip-duplicates", "--partial", "--label-column"):
+        assert option not in done.err
+    missing = shell("upload", deck, "--variants-csv", "/nowhere.csv")
+    assert (missing.code, "--variants-csv: cannot read" in missing.err) == (2, True)
+
+
+def test_pages_beyond_the_document_are_told_as_pages(book: Guestbook, shell: Shell, deck: Path, guests: Path) -> None:
+    guests.write_text("label,pages\nAnn,1-2\nBob,3-99\n")
+    done = shell("upload", deck, "--variants-csv", guests)
+    assert (done.code, done.lines, book.posts()) == (12, [file_link(1)], [])
+    assert "row 3 (Bob): pages end at 99 and the document has 9 pages" in done.err
+
+
+def test_rollback_takes_the_file_back_when_its_links_fail(
+    book: Guestbook, shell: Shell, deck: Path, guests: Path, tmp_path: Path
+) -> None:
+    guests.write_text("label,pages\nAnn,3-99\n")
+    book.api.on("DELETE", f"/files/{UUID.format(1)}", {"trashed": False})
+    ledger = tmp_path / "ledger"
+    done = shell("upload", deck, "--variants-csv", guests, "--rollback", "--manifest", ledger)
+    assert (done.code, done.out, ledger.exists()) == (2, "", False)
+    assert "deleted again" in done.err
+    assert "pages end at 99" in done.err
+    assert [heard.query for heard in book.api.asked("DELETE", f"/files/{UUID.format(1)}")] == [{"purge": "1"}]
+
+
+def test_rollback_counts_a_single_link_that_fails(book: Guestbook, shell: Shell, deck: Path, guests: Path) -> None:
+    book.api.on("DELETE", f"/files/{UUID.format(1)}", {"trashed": False})
+    book.refuse = lambda body: problem(400, "bad_request") if body["label"] == "Bob" else None
+    done = shell("upload", deck, "--variants-csv", guests, "--rollback")
+    assert (done.code, done.out) == (12, "")
+    assert len(book.api.asked("DELETE", f"/files/{UUID.format(1)}")) == 1
+
+
+def test_a_rollback_that_fails_keeps_the_file_and_tells_its_link(
+    book: Guestbook, shell: Shell, deck: Path, guests: Path
+) -> None:
+    book.api.on("DELETE", f"/files/{UUID.format(1)}", problem(403, "forbidden"))
+    book.refuse = lambda body: problem(403, "plan_required", "requires the pro plan")
+    done = shell("upload", deck, "--variants-csv", guests, "--rollback")
+    assert (done.code, done.lines) == (12, [file_link(1)])
+    assert "--from-csv" in done.err
+
+
+def test_rollback_changes_nothing_when_all_goes_well(book: Guestbook, shell: Shell, deck: Path, guests: Path) -> None:
+    done = shell("upload", deck, "--variants-csv", guests, "--rollback")
+    assert (done.code, done.lines) == (0, [file_link(1), f"Ann\t{link(1)}", f"Bob\t{link(2)}"])

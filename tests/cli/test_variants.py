@@ -9,7 +9,7 @@ import pytest
 
 from docshare.cli.words import read
 from tests.cli.guestbook import FILE, FILE_UUID, Guestbook, link, short
-from tests.support.fakefeed import UUID, FakeApi, problem
+from tests.support.fakefeed import UUID, Answer, FakeApi, problem
 from tests.support.shell import Shell
 
 OTHER_UUID = UUID.format(2)
@@ -70,6 +70,15 @@ def test_without_a_file_all_are_searched_the_newest_first(elsewhere: Guestbook, 
     elsewhere.api.heard.clear()
     assert shell("variants", "show", short(1)).code == 0
     assert len(elsewhere.api.heard) == 2  # found in the first
+
+
+def test_a_search_of_many_files_hints_at_the_option_that_shortens_it(api: FakeApi, shell: Shell) -> None:
+    api.files = [{"uuid": UUID.format(number)} for number in range(1, 6)]
+    for number in range(1, 6):
+        Guestbook(api, UUID.format(number), first=number).add(f"Guest {number}")
+    done = shell("variants", "show", "label:Guest 2")
+    assert (done.code, done.err.count("--file")) == (0, 1)
+    assert "--file" not in shell("variants", "show", "label:Guest 2", "--file", UUID.format(2)).err
 
 
 def test_a_label_that_two_files_have_is_2_and_names_both(elsewhere: Guestbook, shell: Shell) -> None:
@@ -327,6 +336,7 @@ def test_without_a_readership_the_columns_are_left_out(book: Guestbook, shell: S
     done = shell("variants", "export", FILE, "--out", "-")
     assert done.lines[0].endswith("createdAt")
     assert "without the readership" in done.err
+    assert ("this server does not report it yet" in done.err) == (isinstance(answer, Answer) and answer.status == 404)
 
 
 def test_a_label_that_a_spreadsheet_would_run_is_made_harmless(book: Guestbook, shell: Shell) -> None:
@@ -366,3 +376,8 @@ def test_failures_leave_stdout_empty_and_one_json_line_on_stderr(
     done = shell("variants", *line, *more, "--json")
     assert (done.code, done.out) == (exit, "")
     assert json.loads(done.err.splitlines()[-1])["error"]["status"] == status
+
+
+def test_in_a_pipe_redacting_says_in_a_sentence_what_it_lacks(book: Guestbook, shell: Shell) -> None:
+    done = shell("variants", "redact", "label:Ann", "--file", FILE, "--json")
+    assert (done.code, done.error["detail"]) == (2, 'Redacting the label "Ann" for good needs consent')

@@ -38,16 +38,30 @@ def test_one_link_sends_what_the_options_say(
 ) -> None:
     assert shell("variants", "create", FILE, *options).code == 0
     assert book.posts() == [body]
-    assert [heard.method for heard in book.api.heard] == ["POST"]
+    assert [heard.method for heard in book.api.heard] == [*["GET"] * ("label" in body), "POST"]
+
+
+def test_a_label_with_a_living_link_is_7_and_one_whose_link_is_revoked_is_free(book: Guestbook, shell: Shell) -> None:
+    standing = book.add("Ann")
+    done = shell("variants", "create", FILE, "--label", " Ann ", "--json")
+    assert (done.code, done.out, book.posts()) == (7, "", [])
+    assert standing["url"] in done.error["detail"]
+    standing["revoked"] = True
+    assert shell("variants", "create", FILE, "--label", "Ann").code == 0
+
+
+def test_a_key_that_may_only_write_makes_a_link_with_a_label(book: Guestbook, shell: Shell) -> None:
+    book.api.on("GET", f"/files/{FILE}/variants", problem(403, "insufficient_scope"))
+    assert shell("variants", "create", FILE, "--label", "Ann").out == f"Ann\t{link(1)}\n"
 
 
 def test_a_pipe_gets_label_and_link_quiet_the_link_json_the_variant(book: Guestbook, shell: Shell) -> None:
-    line = ("variants", "create", FILE, "--label", "Ann")
-    assert shell(*line).out == f"Ann\t{link(1)}\n"
-    assert shell(*line, "-q").out == f"{link(2)}\n"
-    assert shell(*line, "--json").json == book.rows[0]
-    assert shell(*line, "--format", "ids").out == f"{short(4)}\n"
-    assert shell(*line, "--template", "{label} {url}").out == f"Ann {link(5)}\n"
+    line = ("variants", "create", FILE, "--label")
+    assert shell(*line, "Ann").out == f"Ann\t{link(1)}\n"
+    assert shell(*line, "Bob", "-q").out == f"{link(2)}\n"
+    assert shell(*line, "Cy", "--json").json == book.rows[0]
+    assert shell(*line, "Dan", "--format", "ids").out == f"{short(4)}\n"
+    assert shell(*line, "Eve", "--template", "{label} {url}").out == f"Eve {link(5)}\n"
     assert shell("variants", "create", FILE).out == f"\t{link(6)}\n"
 
 

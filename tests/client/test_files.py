@@ -35,12 +35,12 @@ def test_delete_purges_only_when_asked(api: FakeApi, client: Client, purge: bool
     assert api.heard[0].query == query
 
 
-def test_content_comes_in_blocks_with_name_and_length(api: FakeApi, client: Client) -> None:
+def test_content_comes_in_blocks_with_name_length_and_type(api: FakeApi, client: Client) -> None:
     pdf = b"%PDF-" + bytes(600_000)
     headers = {"Content-Type": "application/pdf", "Content-Disposition": 'inline; filename="deck.pdf"'}
     api.on("GET", f"/files/{ID}/content", Answer(pdf, headers=headers))
-    blocks, name, length = client.files.content(ID)
-    assert (b"".join(blocks), name, length) == (pdf, "deck.pdf", len(pdf))
+    blocks, name, length, media = client.files.content(ID)
+    assert (b"".join(blocks), name, length, media) == (pdf, "deck.pdf", len(pdf), "application/pdf")
     assert api.heard[0].headers["Accept-Encoding"] == "identity"
 
 

@@ -66,6 +66,7 @@ def test_a_plan_change_holds_at_once(tmp_path: Path, env: dict[str, str]) -> Non
     ],
 )
 def test_refusals_are_one_line_with_the_right_code(env: dict[str, str], args: tuple[str, ...], code: int) -> None:
+    admin(env, "account", "create", "bob@example.com")
     done = docshare("admin", *args, env=env)
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.startswith("error: ")
@@ -93,7 +94,21 @@ def test_check_finds_what_is_missing(tmp_path: Path, env: dict[str, str]) -> Non
     assert docshare("admin", "check", env=env).returncode == 13
 
 
+@pytest.mark.parametrize(
+    "args",
+    [("check",), ("sweep",), ("account", "list"), ("trash", "list", "a@b.example"), ("key", "create", "a@b.example")],
+)
+def test_a_directory_without_data_is_told_and_not_made(
+    tmp_path: Path, env: dict[str, str], args: tuple[str, ...]
+) -> None:
+    nowhere = tmp_path / "nowhere"
+    done = docshare("admin", *args, "--data", str(nowhere), env=env)
+    assert (done.returncode, done.stdout, nowhere.exists()) == (2, "", False)
+    assert f"there is no docshare data in {nowhere}" in done.stderr
+
+
 def test_sweep_reports_counts(env: dict[str, str]) -> None:
+    admin(env, "account", "create", "bob@example.com")
     assert admin(env, "sweep") == {"burned": 0, "purged": 0, "expired": 0, "removed": 0}
 
 

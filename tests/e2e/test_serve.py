@@ -72,6 +72,7 @@ def test_a_stop_finishes_running_uploads(env: dict[str, str], tmp_path: Path) ->
 
         def slowly():  # type: ignore[no-untyped-def]
             yield head + body[:100]
+            time.sleep(0.3)  # until the server has it: a stop closes connections on which nothing was asked
             server.process.send_signal(signal.SIGTERM)
             time.sleep(0.5)
             yield body[100:] + tail
@@ -171,10 +172,11 @@ def test_the_ready_file_holds_the_base_url(env: dict[str, str], tmp_path: Path) 
 
 def test_a_data_directory_of_its_own_leaves_the_profile_alone(env: dict[str, str], tmp_path: Path) -> None:
     with (tmp_path / "errors").open("w") as errors:
-        process, _ = start("--data", str(tmp_path / "other"), "--port", "0", env=env, errors=errors)
+        process, url = start("--data", str(tmp_path / "other"), "--port", "0", env=env, errors=errors)
         stop(process)
     assert not (tmp_path / "config" / "config.toml").exists()
     assert "ds_live_" in (tmp_path / "errors").read_text(), "the new owner's key is shown once"
+    assert f"docshare profile add NAME --url {url} --with-token" in (tmp_path / "errors").read_text()
     assert stat.S_IMODE((tmp_path / "other").stat().st_mode) == 0o700
 
 
