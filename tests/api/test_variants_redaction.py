@@ -139,6 +139,18 @@ def test_nothing_on_the_disk_holds_a_redacted_label(
     assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
 
 
+def test_nothing_on_the_disk_holds_the_label_of_a_deleted_variant(
+    world: World, made: dict[str, Any], variant: dict[str, Any]
+) -> None:
+    """No redaction could reach it any more."""
+    happened(world, made, variant)
+    assert delete(world, made, variant).status_code == 204
+    common = {"fileUuid": made["uuid"], "fileName": "report.pdf"}
+    assert payloads(world) == [common | {"pagesViewed": 1, "timeMs": 5}] * 2 + [common | {"pagesViewed": 9}]
+    kept = [path for path in world.rt.config.data_dir.rglob("*") if path.is_file()]
+    assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
+
+
 def test_a_label_for_a_redacted_variant_is_409_and_clearing_it_is_not(
     world: World, made: dict[str, Any], variant: dict[str, Any]
 ) -> None:

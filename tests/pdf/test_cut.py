@@ -289,3 +289,56 @@ def test_what_cannot_be_cut_is_refused_and_nothing_is_written(
 def test_a_long_document_is_cut_within_seconds(engine: Engine, put: Put) -> None:
     alone = derived(engine, put(pdfs.many_pages(2000)), Derivation(2000, 2, 2000))
     assert len(pypdfium2.PdfDocument(alone)) == 1999
+
+
+def described(entry: str, value: Any) -> bytes:
+    """Five pages that all have ``entry``."""
+    with pikepdf.open(io.BytesIO(pdfs.simple_pdf(pages=5))) as pdf:
+        for page in pdf.pages:
+            page.obj[entry] = value
+        out = io.BytesIO()
+        pdf.save(out)
+        return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("entry", "value"),
+    [
+        ("/CropBox", [10, 10, 500, 700]), ("/BleedBox", [10, 10, 500, 700]), ("/TrimBox", [10, 10, 500, 700]),
+        ("/ArtBox", [10, 10, 500, 700]), ("/UserUnit", 2), ("/Rotate", 90),
+        ("/Group", pikepdf.Dictionary(S=pikepdf.Name.Transparency)),
+    ],
+)  # fmt: skip
+def test_what_a_page_says_of_itself_comes_along(engine: Engine, put: Put, entry: str, value: Any) -> None:
+    path = put(described(entry, value))
+    with pikepdf.open(io.BytesIO(derived(engine, path, Derivation(5, 2, 3)))) as made:
+        assert [page.obj.get(entry) == value for page in made.pages] == [True, True]
+
+
+def fields_to_draw() -> bytes:
+    """Three pages with a text field each, whose looks are left to the reader's program."""
+    with pikepdf.open(io.BytesIO(pdfs.simple_pdf(pages=3))) as pdf:
+        font = pikepdf.Dictionary(Type=pikepdf.Name.Font, Subtype=pikepdf.Name.Type1, BaseFont=pikepdf.Name.Helvetica)
+        fields = []
+        for number, page in enumerate(pdf.pages, 1):
+            field = pdf.make_indirect(
+                pikepdf.Dictionary(
+                    Type=pikepdf.Name.Annot, Subtype=pikepdf.Name.Widget, FT=pikepdf.Name.Tx, T=f"field{number}",
+                    V=f"VALUE{number}", DA="/Helv 12 Tf 0 g", Rect=[100, 100, 300, 130], F=4,
+                )
+            )  # fmt: skip
+            page.obj.Annots = pikepdf.Array([field])
+            fields.append(field)
+        pdf.Root.AcroForm = pikepdf.Dictionary(
+            Fields=fields, NeedAppearances=True, DA="/Helv 12 Tf 0 g", DR=pikepdf.Dictionary(Font={"/Helv": font})
+        )
+        out = io.BytesIO()
+        pdf.save(out)
+        return out.getvalue()
+
+
+def test_a_field_without_looks_is_drawn_on_the_kept_page_and_nowhere_else(engine: Engine, put: Put) -> None:
+    made = derived(engine, put(fields_to_draw()), Derivation(3, 2, 2))
+    assert b"VALUE2" in unpacked(made)
+    for word in ("VALUE1", "VALUE3", "field1", "field2", "field3"):
+        assert not [spelling for spelling in spellings(word) if spelling in unpacked(made)]

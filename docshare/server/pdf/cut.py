@@ -30,7 +30,7 @@ def cut(source: pikepdf.Pdf, first: int, last: int) -> pikepdf.Pdf:
 
     Raises Refused ``contents`` when what a page draws cannot be read.
     """
-    _draw_fields(source)
+    draw_fields(source)
     states = _layer_states(source)
     pages = [source.pages[number - 1].obj for number in range(first, last + 1)]
     reducer = Reducer()
@@ -60,7 +60,7 @@ def inherited(page: Any, key: str) -> Any:
     return None
 
 
-def _draw_fields(source: pikepdf.Pdf) -> None:
+def draw_fields(source: pikepdf.Pdf) -> None:
     """Fields that leave their looks to the reader's program get looks, for they are no fields afterwards."""
     form = source.Root.get("/AcroForm")
     needed: Any = form.get("/NeedAppearances") if isinstance(form, Dictionary) else None

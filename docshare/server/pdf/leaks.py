@@ -16,7 +16,7 @@ import pikepdf
 from pikepdf import Array, Dictionary, Name, Object, Stream, String
 
 from docshare.server.pdf.contents import CATEGORIES
-from docshare.server.pdf.cut import INHERITED, PAGE_KEYS, inherited
+from docshare.server.pdf.cut import INHERITED, PAGE_KEYS, draw_fields, inherited
 from docshare.server.pdf.documents import Refused
 
 # Ways from a page to other pages or to the document as a whole. Of a link only its address counts, see ``_note``.
@@ -41,7 +41,7 @@ _OWN_NAMES = frozenset({
     "/Rotate", "/Contents", "/Annots", "/Annot", "/Subtype", "/Stamp", "/Link", "/AP", "/N", "/A", "/S", "/URI",
     "/Dest", "/OCProperties", "/OCGs", "/D", "/ON", "/OFF", "/AS", "/BaseState", "/Event", "/Category",
     "/Unchanged", "/View", "/Print", "/Export", "/Zoom", "/XYZ", "/Fit", "/FitH", "/FitV", "/FitR", "/FitB", "/FitBH",
-    "/FitBV", "/Length", "/Filter", "/DecodeParms", *CATEGORIES,
+    "/FitBV", "/Length", "/Filter", "/DecodeParms", *CATEGORIES, *PAGE_KEYS,
 })  # fmt: skip
 _CHOSEN = frozenset({*CATEGORIES, "/CharProcs", "/Colorants"})  # their keys are names the document's author chose
 _NAME = re.compile(rb"/([^\x00\t\n\f\r ()<>\[\]{}/%]*)")
@@ -86,6 +86,7 @@ def require_clean(source: str, first: int, last: int, made: bytes, own: Material
     Parameters: ``own`` what was drawn onto the pages. Raises Refused ``leak``.
     """
     with pikepdf.open(source) as before:
+        draw_fields(before)  # what a kept page shows of a form is not in the source as it stands
         allowed = _allowed([page.obj for page in before.pages[first - 1 : last]])
     with pikepdf.open(io.BytesIO(made)) as after:
         _structure(after, last - first + 1)

@@ -10,6 +10,10 @@ BATCH = 5000  # rows a transaction: some milliseconds under the write lock
 STREAM_TABLES = ("view_rows", "download_rows", "gate_rows", "activity_rows")
 # Rows that can be many, in the order they can go; the rest goes with the file itself.
 _MANY = (*STREAM_TABLES, "view_sessions")
+_UNATTRIBUTED = (
+    ("view_sessions", "variant_id = NULL"),
+    ("activity_rows", "variant_id = NULL, data = json_remove(data, '$.variantUuid', '$.variantLabel')"),
+)
 
 
 def hide(rt: Runtime, file_id: int) -> None:
@@ -74,11 +78,12 @@ def _purge(rt: Runtime, file_id: int) -> bool:
 
 
 def unattribute(rt: Runtime, variant_id: int) -> None:
-    """Let what a variant's readers did stay with the file alone."""
-    for table in ("view_sessions", "activity_rows"):
+    """Let what a variant's readers did stay with the file alone; its label goes from the record of events, for no
+    redaction can reach it any more."""
+    for table, change in _UNATTRIBUTED:
         _in_batches(
             rt,
-            f"UPDATE {table} SET variant_id = NULL WHERE id IN"  # noqa: S608 - names from above
+            f"UPDATE {table} SET {change} WHERE id IN"  # noqa: S608 - words from above
             f" (SELECT id FROM {table} WHERE variant_id = ? LIMIT {BATCH})",
             variant_id,
         )

@@ -98,12 +98,14 @@ def update(rt: Runtime, caller: Caller, name: str, variant: str, body: Mapping[s
 
 
 def delete(rt: Runtime, caller: Caller, name: str, variant: str) -> None:
-    """Delete the variant ``variant`` (its UUID); its sessions stay, unattributed. Raises ``not_found``."""
+    """Delete the variant ``variant`` (its UUID); its sessions and events stay, unattributed. Raises ``not_found``."""
     with rt.db.write():
         row = _one(rt, files.owned(rt, caller, name), variant)
     purging.unattribute(rt, row.id)
     with rt.db.write():
+        purging.unattribute(rt, row.id)  # what came in since
         rt.db.execute("DELETE FROM variants WHERE id = ?", (row.id,))
+    rt.db.scrub()
 
 
 def redact(rt: Runtime, caller: Caller, name: str, variant: str) -> None:
