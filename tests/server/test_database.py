@@ -10,6 +10,7 @@ from typing import Any
 import peewee
 import pytest
 
+from docshare.server import migrations
 from docshare.server.db import Store
 from docshare.server.migrations import STEPS, TooNew, migrate
 from docshare.server.models import TABLES
@@ -53,6 +54,25 @@ def test_migrating_twice_changes_nothing(store: Store) -> None:
     migrate(store)
     assert store.rows("SELECT sql FROM sqlite_master ORDER BY name") == before
     assert store.row("PRAGMA user_version") == (len(STEPS),)
+
+
+def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Store(tmp_path / "old.db")
+    monkeypatch.setattr(migrations, "STEPS", STEPS[:1])
+    migrate(opened)
+    columns = "uuid, short_id, original_name, size, mime_type, total_pages, page_sizes, sha256, blob, content_version"
+    with opened.write():
+        opened.execute(
+            f"INSERT INTO files ({columns}, created_at, updated_at) "
+            "VALUES ('u', 'aB3dE5fG7hJ9', 'a.pdf', 1, 'application/pdf', 1, '[]', 'x', 'b', 1, 0, 0)"
+        )
+    monkeypatch.setattr(migrations, "STEPS", STEPS)
+    migrate(opened)
+    assert opened.row("PRAGMA user_version") == (len(STEPS),)
+    assert opened.rows("SELECT short_id FROM short_ids") == [("aB3dE5fG7hJ9",)]
+    assert opened.row("SELECT original_name, destroyed_at FROM files") == ("a.pdf", None)
+    assert opened.rows("PRAGMA foreign_key_check") == []
+    opened.close()
 
 
 def test_a_database_of_a_later_version_is_refused(store: Store) -> None:
