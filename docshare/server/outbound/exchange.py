@@ -105,6 +105,8 @@ class Outbound:
     @cached_property
     def _trust(self) -> ssl.SSLContext:
         context = ssl.create_default_context()
+        # Some builds of Python take a connection that just ends for a proper end.
+        context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)  # OpenSSL before 3 has no such option
         if self._ca_bundle is not None:
             context.load_verify_locations(self._ca_bundle)
         return context
