@@ -125,21 +125,26 @@ def test_pages_of_the_old_version_are_forgotten_and_those_of_the_new_stay(world:
     assert first.startswith(b"\xff\xd8")
 
 
+def replaced_once_its_bytes_are_found(world: World, monkeypatch: pytest.MonkeyPatch, uuid: str) -> None:
+    """Have the document replaced between the moment its bytes are looked up and that in which they are opened."""
+    path = type(world.rt.blobs).path
+
+    def replaced_after(self: Any, key: str) -> Path:
+        monkeypatch.undo()
+        found = path(self, key)
+        assert replace(world, uuid) == 200
+        return found
+
+    monkeypatch.setattr(type(world.rt.blobs), "path", replaced_after)
+
+
 @pytest.mark.parametrize("what", ["pages/2-800.jpg", "text/2.json"])
 def test_a_page_whose_document_is_replaced_while_it_is_drawn_is_no_server_error(
     world: World, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     """Readers of the old version must not crash."""
     made = world.pia.upload(OLD)
-    path = type(world.rt.blobs).path
-
-    def replaced_after(self: Any, key: str) -> Path:
-        monkeypatch.undo()
-        found = path(self, key)
-        assert replace(world, made["uuid"]) == 200
-        return found
-
-    monkeypatch.setattr(type(world.rt.blobs), "path", replaced_after)
+    replaced_once_its_bytes_are_found(world, monkeypatch, made["uuid"])
     answer = world.http.get(f"/{made['shortId']}/{what}?v=1", buffered=True)
     assert answer.status_code in (404, 422)
 
@@ -148,15 +153,7 @@ def test_a_download_whose_document_is_replaced_meanwhile_gets_the_new_one(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = world.pia.upload(OLD)
-    path = type(world.rt.blobs).path
-
-    def replaced_after(self: Any, key: str) -> Path:
-        monkeypatch.undo()
-        found = path(self, key)
-        assert replace(world, made["uuid"]) == 200
-        return found
-
-    monkeypatch.setattr(type(world.rt.blobs), "path", replaced_after)
+    replaced_once_its_bytes_are_found(world, monkeypatch, made["uuid"])
     answer = world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True)
     assert (answer.status_code, answer.data) == (200, NEW)
 

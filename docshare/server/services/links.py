@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from docshare.contract.fields import is_short_id, is_uuid
 from docshare.contract.limits import SLUG_CHARS
+from docshare.contract.plans import Plan
 from docshare.server.rules import gates, lifecycle
 from docshare.server.runtime import Runtime
 
@@ -106,6 +107,13 @@ def page_sizes(rt: Runtime, link: Link) -> list[list[float]]:
     found = rt.db.row("SELECT page_sizes FROM files WHERE id = ?", (link.file.id,))
     runs: list[list[float]] = json.loads(found[0]) if found else []
     return runs
+
+
+def owner_plan(rt: Runtime, link: Link) -> Plan:
+    """The plan that the owner of ``link`` has now, against which Pro fields are checked whenever pages are served;
+    nobody's file is on Free."""
+    found = rt.db.recall("SELECT plan FROM accounts WHERE id = ?", (link.file.owner_id,))
+    return Plan(found[0]) if found else Plan.FREE
 
 
 def short_id_of(rt: Runtime, name: str) -> str | None:

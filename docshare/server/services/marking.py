@@ -8,12 +8,11 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
-from docshare.contract.plans import Plan
 from docshare.server.pdf.engine import Mark
 from docshare.server.rules import marking as rules
 from docshare.server.rules import viewer_settings
 from docshare.server.runtime import Runtime
-from docshare.server.services.links import Link
+from docshare.server.services.links import Link, owner_plan
 from docshare.server.services.secrets import instance_secret
 
 _SECRET = "copy-code-1"  # noqa: S105 - a name
@@ -29,8 +28,7 @@ def for_readers(rt: Runtime, link: Link) -> Mark | None:
     settings: dict[str, Any] = json.loads(link.file.settings)
     if not settings.get("watermark"):
         return None  # most documents, and every page image asks
-    owner = rt.db.row("SELECT plan FROM accounts WHERE id = ?", (link.file.owner_id,))
-    plan = Plan(owner[0]) if owner else Plan.FREE
+    plan = owner_plan(rt, link)
     if not rules.stands(plan):
         return None
     style = viewer_settings.effective(settings.get("viewerSettings", {}), plan)["watermarkStyle"]

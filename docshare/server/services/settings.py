@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import Lane
 from docshare.contract.settings import SETTINGS, parse_settings
@@ -15,7 +14,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services import files, passwords
 from docshare.server.services.callers import Caller
 from docshare.server.services.files import FileRow
-from docshare.server.services.links import Link
+from docshare.server.services.links import Link, owner_plan
 
 # What SQL looks for has a column; everything else stands in the JSON of ``settings``.
 _COLUMNS = {"password": "password_hash", "deleteAt": "delete_at", "viewLimit": "view_limit", "slug": "slug"}
@@ -51,9 +50,7 @@ def looks(rt: Runtime, link: Link) -> Looks:
     """How the share page of ``link`` looks now, on the plan its owner has now; nobody's file is on Free."""
     settings = json.loads(link.file.settings)
     mode = settings.get("viewerMode", SETTINGS["viewerMode"].default)
-    owner = rt.db.row("SELECT plan FROM accounts WHERE id = ?", (link.file.owner_id,))
-    plan = Plan(owner[0]) if owner else Plan.FREE
-    return Looks(mode, viewer_settings.effective(settings.get("viewerSettings", {}), plan))
+    return Looks(mode, viewer_settings.effective(settings.get("viewerSettings", {}), owner_plan(rt, link)))
 
 
 def _judge(rt: Runtime, caller: Caller, name: str, sent: Mapping[str, Any], now: int) -> tuple[FileRow, dict[str, Any]]:
