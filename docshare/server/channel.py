@@ -82,7 +82,7 @@ class ApplicationTask(WSGITask):  # type: ignore[misc]
         The header block goes out with the first of them: a small answer that takes two sends makes its thread give up
         the interpreter twice, and its reader wake up twice.
         """
-        if data and self.has_body and not self.wrote_header:
+        if data and self.has_body and self.complete and not self.wrote_header:
             self.channel.held = self.build_response_header()
             self.wrote_header = True
         super().write(data)
