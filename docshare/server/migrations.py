@@ -162,7 +162,75 @@ CREATE INDEX activity_rows_variant ON activity_rows(variant_id) WHERE variant_id
 INSERT INTO sqlite_sequence (name, seq) VALUES ('activity_rows', 1);
 """
 
-STEPS: tuple[str, ...] = (_ACCOUNTS + _FILES + _FEED + _READING, _SHARING)
+# ``viewers`` are people that left something of themselves: passed a gate, took a view, said something. Who only reads
+# has no row. ``grants`` is what each may do: ``kind`` is ``password``, ``gate`` or ``view``; ``seal`` says what was
+# asked when it was given, so that it is worth nothing once something else is. ``taps`` without a hotspot: of the CTA.
+_READERS = """
+CREATE TABLE invites (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, uuid TEXT NOT NULL UNIQUE, short_id TEXT NOT NULL UNIQUE,
+    file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+    email TEXT NOT NULL COLLATE NOCASE, name TEXT, created_at INTEGER NOT NULL, viewed_at INTEGER,
+    UNIQUE (file_id, email)
+);
+CREATE TABLE viewers (
+    id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE,
+    file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+    variant_id INTEGER REFERENCES variants(id) ON DELETE SET NULL,
+    invite_id INTEGER REFERENCES invites(id) ON DELETE SET NULL,
+    pseudonym TEXT NOT NULL, email TEXT, name TEXT, created_at INTEGER NOT NULL, proofed_at INTEGER,
+    UNIQUE (file_id, pseudonym)
+);
+CREATE INDEX viewers_variant ON viewers(variant_id) WHERE variant_id IS NOT NULL;
+CREATE INDEX viewers_invite ON viewers(invite_id) WHERE invite_id IS NOT NULL;
+CREATE TABLE grants (
+    viewer_id INTEGER NOT NULL REFERENCES viewers(id) ON DELETE CASCADE, kind TEXT NOT NULL,
+    content_version INTEGER NOT NULL, seal TEXT NOT NULL, granted_at INTEGER NOT NULL, PRIMARY KEY (viewer_id, kind)
+) WITHOUT ROWID;
+ALTER TABLE view_sessions ADD COLUMN viewer_id INTEGER REFERENCES viewers(id) ON DELETE SET NULL;
+ALTER TABLE view_sessions ADD COLUMN invite_id INTEGER REFERENCES invites(id) ON DELETE SET NULL;
+CREATE INDEX view_sessions_viewer ON view_sessions(viewer_id) WHERE viewer_id IS NOT NULL;
+CREATE INDEX view_sessions_invite ON view_sessions(invite_id) WHERE invite_id IS NOT NULL;
+ALTER TABLE notes ADD COLUMN viewer_id INTEGER REFERENCES viewers(id) ON DELETE SET NULL;
+CREATE INDEX notes_viewer ON notes(viewer_id) WHERE viewer_id IS NOT NULL;
+CREATE TABLE marks (
+    viewer_id INTEGER NOT NULL REFERENCES viewers(id) ON DELETE CASCADE, page INTEGER NOT NULL,
+    file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+    content_version INTEGER NOT NULL, mark TEXT NOT NULL, marked_at INTEGER NOT NULL, PRIMARY KEY (viewer_id, page)
+) WITHOUT ROWID;
+CREATE INDEX marks_file ON marks(file_id, page);
+CREATE TABLE annotations (
+    id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE,
+    file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+    viewer_id INTEGER NOT NULL REFERENCES viewers(id) ON DELETE CASCADE,
+    content_version INTEGER NOT NULL, page INTEGER NOT NULL, rect TEXT NOT NULL, note TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+);
+CREATE INDEX annotations_file ON annotations(file_id, page, id);
+CREATE INDEX annotations_viewer ON annotations(viewer_id);
+CREATE TABLE receipts (
+    viewer_id INTEGER PRIMARY KEY REFERENCES viewers(id) ON DELETE CASCADE,
+    file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+    content_version INTEGER NOT NULL, name TEXT NOT NULL, confirmed_at INTEGER NOT NULL
+);
+CREATE INDEX receipts_file ON receipts(file_id);
+CREATE TABLE taps (
+    id INTEGER PRIMARY KEY, file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+    hotspot_id INTEGER REFERENCES hotspots(id) ON DELETE CASCADE, tapped_at INTEGER NOT NULL
+);
+CREATE INDEX taps_file ON taps(file_id, hotspot_id);
+CREATE INDEX taps_hotspot ON taps(hotspot_id) WHERE hotspot_id IS NOT NULL;
+ALTER TABLE files ADD COLUMN notified_at INTEGER;
+CREATE TABLE mails (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, uuid TEXT NOT NULL UNIQUE,
+    file_id INTEGER REFERENCES files(id) ON DELETE SET NULL,
+    recipient TEXT NOT NULL, subject TEXT NOT NULL, body TEXT NOT NULL, created_at INTEGER NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0, next_at INTEGER, sent_at INTEGER, failed_at INTEGER, error TEXT
+);
+CREATE INDEX mails_due ON mails(next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX mails_file ON mails(file_id) WHERE file_id IS NOT NULL;
+"""
+
+STEPS: tuple[str, ...] = (_ACCOUNTS + _FILES + _FEED + _READING, _SHARING, _READERS)
 
 
 class TooNew(Exception):

@@ -4,14 +4,17 @@ from docshare.server.models.accounts import Account, ApiKey
 from docshare.server.models.feed import ActivityRow, DownloadRow, GateRow, ViewRow
 from docshare.server.models.files import File, Revision
 from docshare.server.models.instance import InstanceSecret
+from docshare.server.models.mail import Mail
 from docshare.server.models.oauth import OAuthClient
-from docshare.server.models.sharing import Asset, FileToken, Hotspot, Note, ShortId, Variant
+from docshare.server.models.readers import Annotation, Grant, Mark, Note, Receipt, Tap, Viewer
+from docshare.server.models.sharing import Asset, FileToken, Hotspot, Invite, ShortId, Variant
 from docshare.server.models.sign_in import LoginLink, WebSession
 from docshare.server.models.viewing import Beacon, ReaderSalt, SessionPage, ViewSession
 
 TABLES = (
     Account,
     ActivityRow,
+    Annotation,
     ApiKey,
     Asset,
     Beacon,
@@ -19,18 +22,25 @@ TABLES = (
     File,
     FileToken,
     GateRow,
+    Grant,
     Hotspot,
     InstanceSecret,
+    Invite,
     LoginLink,
+    Mail,
+    Mark,
     Note,
     OAuthClient,
     ReaderSalt,
+    Receipt,
     Revision,
     SessionPage,
     ShortId,
+    Tap,
     Variant,
     ViewRow,
     ViewSession,
+    Viewer,
     WebSession,
 )
 
@@ -38,6 +48,7 @@ __all__ = [
     "TABLES",
     "Account",
     "ActivityRow",
+    "Annotation",
     "ApiKey",
     "Asset",
     "Beacon",
@@ -45,17 +56,24 @@ __all__ = [
     "File",
     "FileToken",
     "GateRow",
+    "Grant",
     "Hotspot",
     "InstanceSecret",
+    "Invite",
     "LoginLink",
+    "Mail",
+    "Mark",
     "Note",
     "OAuthClient",
     "ReaderSalt",
+    "Receipt",
     "Revision",
     "SessionPage",
     "ShortId",
+    "Tap",
     "Variant",
     "ViewRow",
     "ViewSession",
+    "Viewer",
     "WebSession",
 ]

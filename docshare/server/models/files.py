@@ -30,6 +30,7 @@ class File(Row):
     views_consumed = IntegerField(default=0)
     view_limit = IntegerField(null=True)
     password_hash = TextField(null=True)
+    notified_at = IntegerField(null=True)  # of the last mail that told of a view
     settings = TextField(default="{}")  # JSON: the settings that deviate from their defaults, by wire name
 
     class Meta:

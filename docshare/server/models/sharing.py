@@ -1,4 +1,4 @@
-"""Variants of a link, assets of a file, what is anchored on its pages, and the tokens of files without an owner."""
+"""Variants and invites of a link, assets of a file, its hotspots, and the tokens of files without an owner."""
 
 from peewee import ForeignKeyField, IntegerField, TextField
 
@@ -27,6 +27,19 @@ class Variant(Row):
         table_name = "variants"
 
 
+class Invite(Row):
+    uuid = TextField(unique=True)
+    short_id = TextField(unique=True)
+    file = ForeignKeyField(File)
+    email = TextField()
+    name = TextField(null=True)
+    created_at = IntegerField()
+    viewed_at = IntegerField(null=True)
+
+    class Meta:
+        table_name = "invites"
+
+
 class Asset(Row):
     uuid = TextField(unique=True)
     file = ForeignKeyField(File)
@@ -52,19 +65,6 @@ class Hotspot(Row):
 
     class Meta:
         table_name = "hotspots"
-
-
-class Note(Row):
-    uuid = TextField(unique=True)
-    file = ForeignKeyField(File)
-    page = IntegerField(null=True)  # None: about the whole document
-    author = TextField()
-    body = TextField()
-    public = IntegerField()
-    created_at = IntegerField()
-
-    class Meta:
-        table_name = "notes"
 
 
 class FileToken(Row):

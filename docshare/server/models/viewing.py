@@ -4,7 +4,8 @@ from peewee import BlobField, CompositeKey, ForeignKeyField, IntegerField, TextF
 
 from docshare.server.models.base import Row
 from docshare.server.models.files import File
-from docshare.server.models.sharing import Variant
+from docshare.server.models.readers import Viewer
+from docshare.server.models.sharing import Invite, Variant
 
 
 class ViewSession(Row):
@@ -40,6 +41,8 @@ class ViewSession(Row):
     referrer = TextField(null=True)
     viewer_mode = TextField()
     variant = ForeignKeyField(Variant, null=True)
+    viewer = ForeignKeyField(Viewer, null=True)
+    invite = ForeignKeyField(Invite, null=True)
 
     class Meta:
         table_name = "view_sessions"

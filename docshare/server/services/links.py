@@ -45,24 +45,36 @@ class SharedVariant(NamedTuple):
     overrides: str
 
 
+class SharedInvite(NamedTuple):
+    """The invitation a personal link belongs to; ``name`` of the invitee or None."""
+
+    id: int
+    uuid: str
+    short_id: str
+    email: str
+    name: str | None
+
+
 @dataclass(frozen=True)
 class Link:
     """A share link that leads somewhere. ``public_id``: what the page's own addresses are keyed by, the short id or
     UUID the reader came with, the short id when the page came by its slug; ``state``: ``live``, ``expired``,
-    ``burned``, or ``locked`` where it asks for something before it opens; ``variant``: None on the canonical link.
+    ``burned``, or ``locked`` where it asks for something before it opens; ``variant`` and ``invite``: whose link it is,
+    both None on the canonical link.
 
-    Nothing of ``file`` that names the canonical link may reach the reader of a variant.
+    Nothing of ``file`` that names the canonical link may reach the reader of a variant or an invitee.
     """
 
     file: SharedFile
     public_id: str
     state: str
     variant: SharedVariant | None = None
+    invite: SharedInvite | None = None
 
     @property
     def short_id(self) -> str:
         """The short id that this link may tell its reader."""
-        return (self.variant or self.file).short_id
+        return (self.variant or self.invite or self.file).short_id
 
     @property
     def overrides(self) -> dict[str, Any]:
@@ -83,11 +95,13 @@ _THROUGH_VARIANT = {
     f"WHERE v.{column} = ? AND v.revoked_at IS NULL"
     for column in ("uuid", "short_id")
 }
+_INVITE = ", ".join(f"i.{column}" for column in SharedInvite._fields)
+_THROUGH_INVITE = f"SELECT {_INVITE}, {_FILE} FROM invites i JOIN files f ON f.id = i.file_id WHERE i.short_id = ?"  # noqa: S608 - as above
 
 
 def resolve(rt: Runtime, name: str) -> Link | None:
-    """The link called ``name``: a UUID in either case or a short id in exactly its case, of a file or of a variant, or
-    a slug. Ids win over slugs.
+    """The link called ``name``: a UUID in either case or a short id in exactly its case, of a file or of a variant, the
+    short id of an invitation, or a slug. Ids win over slugs.
 
     None for unknown names, revoked variants and files in the trash, so that nobody can tell them apart.
     """
@@ -95,11 +109,14 @@ def resolve(rt: Runtime, name: str) -> Link | None:
     found = _by_id(rt, name) or _by_slug(rt, name)
     if found is None:
         return None
-    file, public_id, variant = found
+    file, public_id, whose = found
     state = lifecycle.state(trashed_at=file.trashed_at, burned_at=file.burned_at, delete_at=file.delete_at, now=now)
     if state == lifecycle.TRASHED:
         return None
-    return Link(file, public_id, LOCKED if state == lifecycle.LIVE and _asks(file) else state, variant)
+    state = LOCKED if state == lifecycle.LIVE and _asks(file) else state
+    if isinstance(whose, SharedInvite):
+        return Link(file, public_id, state, invite=whose)
+    return Link(file, public_id, state, variant=whose)
 
 
 def page_sizes(rt: Runtime, link: Link) -> list[list[float]]:
@@ -122,15 +139,15 @@ def short_id_of(rt: Runtime, name: str) -> str | None:
     found = _by_id(rt, name)
     if found is None or found[0].trashed_at is not None:
         return None
-    file, _, variant = found
-    return (variant or file).short_id
+    file, _, whose = found
+    return (whose or file).short_id
 
 
-_Found = tuple[SharedFile, str, SharedVariant | None]
+_Found = tuple[SharedFile, str, SharedVariant | SharedInvite | None]
 
 
 def _by_id(rt: Runtime, name: str) -> _Found | None:
-    """The file, its public id, and the variant if ``name`` is a variant's."""
+    """The file, its public id, and the variant or invitation that ``name`` is of, if it is of one."""
     if is_uuid(name):
         column, key = "uuid", name.lower()
     elif is_short_id(name):
@@ -141,10 +158,14 @@ def _by_id(rt: Runtime, name: str) -> _Found | None:
     if found is not None:
         return SharedFile._make(found), key, None
     found = rt.db.recall(_THROUGH_VARIANT[column], (key,))
+    if found is not None:
+        width = len(SharedVariant._fields)
+        return SharedFile._make(found[width:]), key, SharedVariant._make(found[:width])
+    found = rt.db.recall(_THROUGH_INVITE, (key,)) if column == "short_id" else None
     if found is None:
         return None
-    width = len(SharedVariant._fields)
-    return SharedFile._make(found[width:]), key, SharedVariant._make(found[:width])
+    width = len(SharedInvite._fields)
+    return SharedFile._make(found[width:]), key, SharedInvite._make(found[:width])
 
 
 def _by_slug(rt: Runtime, name: str) -> _Found | None:

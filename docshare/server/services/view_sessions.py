@@ -11,6 +11,7 @@ from typing import Any
 from docshare.server.rules import reading
 from docshare.server.rules.reading import Beacon, Reading
 from docshare.server.runtime import Runtime
+from docshare.server.services import invites
 
 BEACONS_KEPT = 2_000  # of one session, as received: over five hours of reading; later ones only add to its pages
 
@@ -19,7 +20,7 @@ _STATE = (
     "class, reason, prefetched, earliest_at, started_at, heard_at, active_at, last_seq, hidden_at, input_at, "
     "counted_at, visible_ms, time_ms, turns, back_turns"
 )
-_FOUND = f"id, part, ended_at, file_id, total_pages, {_STATE}"
+_FOUND = f"id, part, ended_at, file_id, total_pages, invite_id, {_STATE}"
 _SELECT = f"SELECT {_FOUND} FROM view_sessions"  # noqa: S608 - columns from above
 _FIND = f"{_SELECT} WHERE opening = ? AND part = ?"
 _LAST = f"{_SELECT} WHERE opening = ? ORDER BY part DESC LIMIT 1"
@@ -28,9 +29,9 @@ _END = f"MIN({_IDLE_END}, IFNULL(hidden_at + {reading.HIDDEN_ENDS_MS}, {_IDLE_EN
 _DUE = f"{_SELECT} WHERE ended_at IS NULL AND {_END} <= ? ORDER BY {_END} LIMIT ?"
 _PLACE = (
     "uuid, opening, part, file_id, content_version, total_pages, reader, country, device, browser, source, referrer, "
-    "viewer_mode, variant_id"
+    "viewer_mode, variant_id, viewer_id, invite_id"
 )
-_INSERT = f"INSERT INTO view_sessions ({_PLACE}, {_STATE}) VALUES ({', '.join('?' * 29)})"  # noqa: S608 - from above
+_INSERT = f"INSERT INTO view_sessions ({_PLACE}, {_STATE}) VALUES ({', '.join('?' * 31)})"  # noqa: S608 - from above
 _HEARD = "SELECT 1 FROM beacons WHERE session_id = ? AND seq = ?"
 _KEEP = "INSERT INTO beacons (session_id, seq, received_at, body, accepted) VALUES (?, ?, ?, ?, ?)"
 _SAVE = (
@@ -69,13 +70,14 @@ _APPEND_TO_FEED = (
 @dataclass(frozen=True)
 class Session:
     """One stored session. ``part`` counts the sessions of its load; ``ended_at`` ms or None; ``total_pages`` of the
-    content it reads."""
+    content it reads; ``invite_id`` through whose personal link."""
 
     id: int
     part: int
     ended_at: int | None
     file_id: int
     total_pages: int
+    invite_id: int | None
     reading: Reading
 
     def over(self, now: int) -> bool:
@@ -100,11 +102,14 @@ class Place:
     referrer: str | None
     viewer_mode: str
     variant_id: int | None
+    viewer_id: int | None
+    invite_id: int | None
 
 
 def _session(row: tuple[Any, ...]) -> Session:
-    session_id, part, ended_at, file_id, total_pages, klass, reason, prefetched, *rest = row
-    return Session(session_id, part, ended_at, file_id, total_pages, Reading(klass, reason, bool(prefetched), *rest))
+    session_id, part, ended_at, file_id, total_pages, invite_id, klass, reason, prefetched, *rest = row
+    state = Reading(klass, reason, bool(prefetched), *rest)
+    return Session(session_id, part, ended_at, file_id, total_pages, invite_id, state)
 
 
 def find(rt: Runtime, opening: str, part: int) -> Session | None:
@@ -129,7 +134,7 @@ def insert(rt: Runtime, place: Place, state: Reading) -> Session:
     rt.db.execute(_INSERT, (rt.uuid(), *vars(place).values(), *vars(state).values()))
     row = rt.db.row("SELECT last_insert_rowid()")
     assert row is not None
-    return Session(row[0], place.part, None, place.file_id, place.total_pages, state)
+    return Session(row[0], place.part, None, place.file_id, place.total_pages, place.invite_id, state)
 
 
 def add(rt: Runtime, session: Session, beacon: Beacon, now: int) -> None:
@@ -146,7 +151,13 @@ def add(rt: Runtime, session: Session, beacon: Beacon, now: int) -> None:
             rt.db.execute(_ADD_PAGE, (session.id, *page))
     _save(rt, session, state)
     if state.counted_at is not None and session.reading.counted_at is None:
-        rt.db.execute("UPDATE files SET view_count = view_count + 1 WHERE id = ?", (session.file_id,))
+        _count(rt, session, state.counted_at)
+
+
+def _count(rt: Runtime, session: Session, now: int) -> None:
+    rt.db.execute("UPDATE files SET view_count = view_count + 1 WHERE id = ?", (session.file_id,))
+    if session.invite_id is not None:
+        invites.viewed(rt, session.invite_id, now)
 
 
 def end(rt: Runtime, session: Session) -> None:

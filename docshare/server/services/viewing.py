@@ -3,6 +3,7 @@
 What counts and for how long is decided in ``rules/reading.py``; rows are written in ``view_sessions``.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from docshare.contract.limits import BURN_DELAY_MS, MINUTE, READER_SALT_MS, RatePolicy
@@ -16,7 +17,7 @@ from docshare.server.rules.page_window import Window
 from docshare.server.rules.reading import Beacon
 from docshare.server.rules.view_token import Opening
 from docshare.server.runtime import Runtime
-from docshare.server.services import links, view_sessions
+from docshare.server.services import links, view_sessions, viewers
 from docshare.server.services.links import Link
 from docshare.server.services.secrets import instance_secret
 from docshare.server.services.view_sessions import Place, Session
@@ -46,13 +47,15 @@ class PageFacts:
 @dataclass(frozen=True)
 class Sender:
     """Who sent a beacon. ``address`` is used and not kept; ``account_id`` of the signed-in account, None for nobody;
-    ``prefetch`` whether the request announced itself as prefetching."""
+    ``prefetch`` whether the request announced itself as prefetching; ``viewer_token`` what their browser holds for a
+    link."""
 
     user_agent: str
     address: str
     country: str | None
     account_id: int | None
     prefetch: bool
+    viewer_token: Callable[[Link], str | None] = lambda _link: None
 
 
 def prepare(rt: Runtime) -> None:
@@ -178,6 +181,7 @@ def _start(rt: Runtime, opening: Opening, link: Link, beacon: Beacon, sender: Se
     if last is not None:
         earliest = max(earliest, _make_way(rt, last, beacon, now))
     agent = describe(sender.user_agent)
+    viewer = viewers.find(rt, link, sender.viewer_token(link))
     place = Place(
         opening=opening.nonce,
         part=beacon.part,
@@ -192,6 +196,8 @@ def _start(rt: Runtime, opening: Opening, link: Link, beacon: Beacon, sender: Se
         referrer=opening.referrer,
         viewer_mode=opening.viewer_mode,
         variant_id=link.variant and link.variant.id,
+        viewer_id=viewer and viewer.id,
+        invite_id=link.invite and link.invite.id,
     )
     state = reading.begin(now, earliest, agent.program, opening.prefetched)
     return view_sessions.insert(rt, place, state)

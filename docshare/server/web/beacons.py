@@ -17,6 +17,7 @@ from docshare.server.services.links import Link
 from docshare.server.services.page_range import Sight
 from docshare.server.services.viewing import PageFacts, Sender
 from docshare.server.shell import client_address, client_country, rt
+from docshare.server.web import viewer_cookie
 from docshare.server.web.sign_in import session_cookie
 
 # A reader sends about seven in a minute, and one more for each page turned.
@@ -83,6 +84,7 @@ def _sender() -> Sender:
         country=client_country(),
         account_id=sign_in.viewer_account(rt(), session_cookie()),
         prefetch=_loads_ahead(),
+        viewer_token=viewer_cookie.held,
     )
 
 

@@ -6,6 +6,7 @@ import { Find } from "./find.js";
 import { listenToGestures } from "./gestures.js";
 import { listenToKeys, scrollsSideways } from "./keys.js";
 import { Standard } from "./modes/standard.js";
+import { makeParts } from "./parts.js";
 import { keepPlace } from "./place.js";
 import { Source } from "./source.js";
 import { watchSelection } from "./text.js";
@@ -22,6 +23,8 @@ class Viewer {
     this.zoom = new Zoom();
     this.percent = 100;
     this.toolbar = new Toolbar(this, this.source.total);
+    /** @type {import("./parts.js").Part[]} */
+    this.parts = makeParts(this);
     const stage = byId("pages");
     this.mode = new Standard(stage, this.source, this.zoom, this);
     this.find = new Find(this.source, this.mode);
@@ -55,6 +58,12 @@ class Viewer {
   onMove(position) {
     this.percent = position.percent;
     this.toolbar.show(position, this.zoom.mode);
+    for (const part of this.parts) part.onMove?.(position);
+  }
+
+  /** @param {import("./page.js").PageView} view */
+  onPage(view) {
+    for (const part of this.parts) part.onPage?.(view);
   }
 
   /** @param {import("./page.js").PageView} view */

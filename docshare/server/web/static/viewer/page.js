@@ -13,7 +13,7 @@ export class PageView {
   /**
    * @param {number} number  from 1
    * @param {import("./source.js").Source} source
-   * @param {{onFollow: (page: number) => void, onText: (view: PageView) => void}} hooks
+   * @param {import("./modes/standard.js").Hooks} hooks
    * @param {HTMLElement | null} made  the element the server made for this page, if it did
    */
   constructor(number, source, hooks, made) {
@@ -33,6 +33,7 @@ export class PageView {
     this.cancelImage = () => {};
     this.showImage();
     this.showText();
+    hooks.onPage(this);
   }
 
   /** @param {Place} place */

@@ -20,6 +20,7 @@ const FLYING = 1.5; // window heights in one frame: nobody reads at that speed
  * @property {(position: Position) => void} onMove  the reader is somewhere else, or the zoom is another
  * @property {(view: PageView) => void} onText  the words of a page have come
  * @property {(page: number) => void} onFollow  a link leads to a page
+ * @property {(view: PageView) => void} onPage  a page has come onto the screen; its `element` leaves it again by itself
  */
 
 export class Standard {
