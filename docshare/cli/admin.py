@@ -1,24 +1,18 @@
 """``docshare admin``: operate an instance, through its running server or, where none runs, in this process."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from docshare.cli.admin_channel import Data, asked
+from docshare.cli.admin_hotspots import hotspot
+from docshare.cli.admin_mail import invite, outbox
 from docshare.cli.context import current
-from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.exits import ExitCode
+from docshare.cli.invites import INVITE
 from docshare.cli.output import Column, Spec
 from docshare.cli.prompts import confirm, confirm_severe
 from docshare.cli.typer_compat import App
-
-if TYPE_CHECKING:
-    from docshare.server.instance import Owner
-
-_SECONDS = 60  # a sweep or a check of a large instance takes a while
-_PATIENCE = 5.0  # seconds in which a starting server should begin to answer
-_FOUNDING = "account create"  # the one command that may make a data directory
-_TRACES = ("docshare.db", "lock")
-_DEFAULT_URL = "http://127.0.0.1:8787"
 
 app = App("Look after the bundled server: accounts, keys, storage.")
 account = App("Accounts and their plans.")
@@ -27,6 +21,9 @@ trash = App("Deleted files that can still be restored.")
 app.add_typer(account, name="account")
 app.add_typer(key, name="key")
 app.add_typer(trash, name="trash")
+app.add_typer(outbox, name="outbox")
+app.add_typer(hotspot, name="hotspot")
+app.command("invite", spec=INVITE)(invite)
 
 _ACCOUNT = Spec(
     table=(Column("email", "EMAIL"), Column("name", "NAME"), Column("tier", "PLAN"), Column("uuid", "UUID", role="id")),
@@ -74,96 +71,11 @@ _CHECK = Spec(table=(Column("ok", "OK", kind="flag"), Column("files", "FILES"), 
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Address of the account.")]
 Trashed = Annotated[str, typer.Argument(metavar="FILE", help="UUID or short id of the deleted file.")]
-# Understood before and behind the command: scripts write it in either place.
-Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")]
 
 
 @app.callback()
 def _group(context: typer.Context, data: Data = None) -> None:
     context.obj = data
-
-
-def ask(directory: Path, command: str, args: dict[str, str]) -> Any:
-    """Run an admin command on a data directory, whoever owns it.
-
-    Parameters: ``command`` as typed behind ``docshare admin``; ``args`` by name. Returns what ``--json`` prints.
-    Raises Problem as the command does, Stop (11) when the server that owns the directory does not answer.
-    """
-    from docshare.server.config import ConfigError, load
-    from docshare.server.instance import open_instance, owner_of
-    from docshare.server.lock import AlreadyLocked
-    from docshare.server.migrations import TooNew
-
-    if command != _FOUNDING:
-        _require_data(directory)
-    last = owner_of(directory) if directory.is_dir() else None
-    try:
-        config = load({"data_dir": directory}, current().env, directory, last.base_url if last else _DEFAULT_URL)
-        with open_instance(config) as instance:
-            from docshare.server.admin import run
-
-            return run(instance.rt, command, args)
-    except AlreadyLocked:
-        return _hand_over(directory, command, args)
-    except (ConfigError, TooNew) as error:
-        raise Stop(ExitCode.USAGE, str(error)) from None
-
-
-def _require_data(directory: Path) -> None:
-    """Stop (2) where no server and no ``account create`` ever was: a mistyped directory must not look like a healthy
-    empty one. The lock counts too, since it stands before the database while a first server starts."""
-    if not any((directory / name).exists() for name in _TRACES):
-        raise Stop(
-            ExitCode.USAGE,
-            f"there is no docshare data in {directory}",
-            hint="Name the directory with --data or DOCSHARE_DATA_DIR; docshare serve makes a new one.",
-        )
-
-
-def _hand_over(directory: Path, command: str, args: dict[str, str]) -> Any:
-    """Let the server that owns ``directory`` do it; one that is just starting is waited for."""
-    import requests
-
-    from docshare.server.instance import owner_of
-
-    ctx = current()
-    give_up = ctx.monotonic() + _PATIENCE
-    while True:
-        owner = owner_of(directory)
-        try:
-            if owner is not None:
-                return _post(owner, {"command": command, "args": args})
-        except requests.ConnectionError:
-            pass
-        if ctx.monotonic() >= give_up:
-            raise Stop(ExitCode.UNREACHABLE, f"the docshare process that uses {directory} does not answer")
-        ctx.sleep(0.2)
-
-
-def _post(owner: "Owner", order: dict[str, Any]) -> Any:
-    import requests
-
-    from docshare.client.answers import refused
-
-    with requests.Session() as http:
-        http.trust_env = False  # loopback never goes through a proxy, and ~/.netrc must not replace the key
-        answer = http.post(
-            f"{owner.url}/_admin",
-            json=order,
-            headers={"Authorization": f"Instance {owner.key}"},
-            timeout=_SECONDS,
-            allow_redirects=False,
-        )
-    if answer.status_code != 200:
-        wall = current().now() / 1000
-        raise refused(answer.status_code, answer.headers, answer.content, method="POST", path="/_admin", wall=wall)
-    return answer.json()
-
-
-def _ask(context: typer.Context, data: Path | None, command: str, **args: str | None) -> Any:
-    given: Path | None = data or context.obj
-    directory = given.expanduser().absolute() if given else current().data_dir
-    return ask(directory, command, {name: value for name, value in args.items() if value is not None})
 
 
 @account.command("create", spec=_NEW_ACCOUNT)
@@ -180,7 +92,7 @@ def account_create(
 
       docshare admin account create ada@example.com --tier basic
     """
-    current().emit(_ask(context, data, "account create", email=email, name=name, tier=tier), _NEW_ACCOUNT)
+    current().emit(asked(context, data, "account create", email=email, name=name, tier=tier), _NEW_ACCOUNT)
 
 
 @account.command("list", spec=_ACCOUNT)
@@ -191,7 +103,7 @@ def account_list(context: typer.Context, data: Data = None) -> None:
 
       docshare admin account list
     """
-    current().emit(_ask(context, data, "account list"), _ACCOUNT)
+    current().emit(asked(context, data, "account list"), _ACCOUNT)
 
 
 @account.command("set-tier", spec=_ACCOUNT)
@@ -207,7 +119,7 @@ def account_set_tier(
 
       docshare admin account set-tier ada@example.com pro
     """
-    current().emit(_ask(context, data, "account set-tier", email=email, tier=tier), _ACCOUNT)
+    current().emit(asked(context, data, "account set-tier", email=email, tier=tier), _ACCOUNT)
 
 
 @account.command("delete", spec=_ACCOUNT)
@@ -224,7 +136,7 @@ def account_delete(
       docshare admin account delete ada@example.com --yes
     """
     confirm_severe(current(), f"Deleting {email} with all files and their readership", [email], typed=typed)
-    current().emit(_ask(context, data, "account delete", email=email), _ACCOUNT)
+    current().emit(asked(context, data, "account delete", email=email), _ACCOUNT)
 
 
 @key.command("create", spec=_NEW_KEY)
@@ -240,7 +152,7 @@ def key_create(
 
       docshare admin key create ada@example.com --name ci
     """
-    current().emit(_ask(context, data, "key create", email=email, name=name), _NEW_KEY)
+    current().emit(asked(context, data, "key create", email=email, name=name), _NEW_KEY)
 
 
 @key.command("list", spec=_KEY)
@@ -251,7 +163,7 @@ def key_list(context: typer.Context, email: Email, data: Data = None) -> None:
 
       docshare admin key list ada@example.com
     """
-    current().emit(_ask(context, data, "key list", email=email), _KEY)
+    current().emit(asked(context, data, "key list", email=email), _KEY)
 
 
 @key.command("revoke", spec=_KEY)
@@ -265,7 +177,7 @@ def key_revoke(
       docshare admin key revoke 6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10 --yes
     """
     confirm(current(), f"Revoke the key {uuid}? Whatever uses it stops working.")
-    current().emit(_ask(context, data, "key revoke", uuid=uuid), _KEY)
+    current().emit(asked(context, data, "key revoke", uuid=uuid), _KEY)
 
 
 @trash.command("list", spec=_TRASH)
@@ -276,7 +188,7 @@ def trash_list(context: typer.Context, email: Email, data: Data = None) -> None:
 
       docshare admin trash list ada@example.com
     """
-    current().emit(_ask(context, data, "trash list", email=email), _TRASH)
+    current().emit(asked(context, data, "trash list", email=email), _TRASH)
 
 
 @trash.command("restore", spec=_TRASH)
@@ -287,7 +199,7 @@ def trash_restore(context: typer.Context, file: Trashed, data: Data = None) -> N
 
       docshare admin trash restore aB3dE5fG7hJ9
     """
-    current().emit(_ask(context, data, "trash restore", file=file), _TRASH)
+    current().emit(asked(context, data, "trash restore", file=file), _TRASH)
 
 
 @trash.command("purge", spec=_TRASH)
@@ -304,7 +216,7 @@ def trash_purge(
       docshare admin trash purge aB3dE5fG7hJ9 --yes
     """
     confirm_severe(current(), f"Destroying {file} with its readership", [file], typed=typed)
-    current().emit(_ask(context, data, "trash purge", file=file), _TRASH)
+    current().emit(asked(context, data, "trash purge", file=file), _TRASH)
 
 
 @app.command("login-link", spec=_LINK)
@@ -315,7 +227,7 @@ def login_link(context: typer.Context, email: Email, data: Data = None) -> None:
 
       docshare admin login-link ada@example.com
     """
-    current().emit(_ask(context, data, "login-link", email=email), _LINK)
+    current().emit(asked(context, data, "login-link", email=email), _LINK)
 
 
 @app.command("sweep", spec=_SWEEP)
@@ -326,7 +238,7 @@ def sweep(context: typer.Context, data: Data = None) -> None:
 
       docshare admin sweep
     """
-    current().emit(_ask(context, data, "sweep"), _SWEEP)
+    current().emit(asked(context, data, "sweep"), _SWEEP)
 
 
 @app.command("check", spec=_CHECK)
@@ -337,7 +249,7 @@ def check(context: typer.Context, data: Data = None) -> None:
 
       docshare admin check
     """
-    report = _ask(context, data, "check")
+    report = asked(context, data, "check")
     ctx = current()
     ctx.emit(report, _CHECK)
     for problem in report["problems"]:

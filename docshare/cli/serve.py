@@ -235,7 +235,7 @@ def _host(ctx: Context, plan: Plan, server: "Running", stop: threading.Event) ->
 
 def _join(ctx: Context, plan: Plan, data_dir: Path, owner: "Owner", stop: threading.Event) -> int:
     """Another server owns the directory: share through it instead of failing."""
-    from docshare.cli.admin import ask
+    from docshare.cli.admin_channel import ask
 
     if not plan.shares:
         raise Stop(

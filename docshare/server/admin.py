@@ -8,17 +8,19 @@ from typing import Any, TypeGuard
 
 from flask import Flask, Response, jsonify, request
 
+from docshare.contract.limits import URL_CHARS
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
+from docshare.server.api import represent
 from docshare.server.api.problems import draw
 from docshare.server.instance import instance_key
 from docshare.server.runtime import Runtime
-from docshare.server.services import accounts, checks, sign_in, sweeps, trash
+from docshare.server.services import accounts, checks, hotspots, invites, mail, sign_in, sweeps, trash
 from docshare.server.shell import rt
 from docshare.server.strict_json import parse_object
 
 PATH = "/_admin"
-_TEXT_LIMIT = 1000
+_TEXT_LIMIT = URL_CHARS
 _BODY_LIMIT = 64 * 1024
 
 Arguments = Mapping[str, str]
@@ -54,8 +56,18 @@ def _login_link(runtime: Runtime, args: Arguments) -> dict[str, Any]:
     return {"url": sign_in.create_link(runtime, args["email"])}
 
 
+def _invite(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    body = {"email": args["email"], "name": args.get("name"), "mail": args.get("mail") != "no"}
+    row = invites.create_any(runtime, args["file"], invites.read_wish(body))
+    return represent.invite(runtime.config.base_url, row)
+
+
 def _trash_list(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:
     return [trash.describe(row) for row in trash.list_trashed(runtime, args["email"])]
+
+
+def _hotspot_list(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:
+    return [hotspots.describe(row) for row in hotspots.list_hotspots(runtime, args["file"])]
 
 
 @dataclass(frozen=True)
@@ -76,6 +88,16 @@ COMMANDS: dict[str, Command] = {
     "key revoke": Command(lambda runtime, args: accounts.revoke_key(runtime, args["uuid"]), needs=("uuid",)),
     "login-link": Command(_login_link, needs=("email",)),
     "owner": Command(lambda runtime, args: accounts.describe(accounts.owner(runtime))),
+    "invite": Command(_invite, needs=("file", "email")),
+    "outbox list": Command(lambda runtime, args: mail.list_outbox(runtime)),
+    "outbox show": Command(lambda runtime, args: mail.show(runtime, args["uuid"]), needs=("uuid",)),
+    "hotspot add": Command(
+        lambda runtime, args: hotspots.describe(hotspots.add(runtime, args["file"], args)), ("file", "page", "rect")
+    ),
+    "hotspot list": Command(_hotspot_list, needs=("file",)),
+    "hotspot remove": Command(
+        lambda runtime, args: hotspots.describe(hotspots.remove(runtime, args["uuid"])), ("uuid",)
+    ),
     "trash list": Command(_trash_list, needs=("email",)),
     "trash restore": Command(lambda runtime, args: trash.describe(trash.restore_any(runtime, args["file"])), ("file",)),
     "trash purge": Command(lambda runtime, args: trash.describe(trash.purge_any(runtime, args["file"])), ("file",)),

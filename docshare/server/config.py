@@ -9,11 +9,13 @@ import ssl
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from docshare.contract.plans import PLAN_LIMITS, Plan
+from docshare.server.mailer import parse_server
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 PREFIX = "DOCSHARE_"
@@ -153,6 +155,19 @@ def _web_address(value: Any) -> str:
     return text
 
 
+def _mail_server(value: Any) -> str:
+    text = _text(value)
+    parse_server(text)
+    return text
+
+
+def _mail_address(value: Any) -> str:
+    text = _text(value)
+    if "@" not in parseaddr(text)[1]:
+        raise ValueError("expected an address like docshare@example.com or Documents <docs@example.com>")
+    return text
+
+
 def _directory(value: Any) -> Path:
     return (
         Path(value).expanduser().absolute() if isinstance(value, Path) else Path(_text(value)).expanduser().absolute()
@@ -177,8 +192,8 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "design_token_jwks_url": _web_address,
     "design_token_issuer": _text,
     "design_token_audience": _text,
-    "smtp_url": _text,
-    "mail_from": _text,
+    "smtp_url": _mail_server,
+    "mail_from": _mail_address,
     "signature_header": _text,
     "webhook_user_agent": _text,
     "country_header": _text,

@@ -1,13 +1,13 @@
-"""Background work: what runs, how often, and the one thread that runs it."""
+"""Background work: what runs, how often, and the threads that run it."""
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime
-from docshare.server.services import burning, sweeps, tokens, viewing
+from docshare.server.services import burning, mail, sweeps, tokens, viewing
 
 _LOOK_EVERY = 1.0  # seconds between looks at the clock
 
@@ -29,17 +29,22 @@ JOBS: tuple[Job, ...] = (
     Job("forget old sign-ins", 3600, sweeps.forget_sign_ins),
     Job("forget tokens of lost files", 3600, tokens.forget_lost),
     Job("forget sessions that were not counted", 3600, viewing.forget_uncounted),
+    Job("forget beacons of old sessions", 3600, viewing.forget_beacons),
     Job("forget old reader salts", 3600, viewing.forget_salts),
+    Job("forget old mails", 3600, mail.forget_old),
 )
+# A mail server may take its time: that must not hold up anything above.
+MAIL_JOBS: tuple[Job, ...] = (Job("send mails", 5, mail.send_due),)
 
 
 class Worker:
-    """Runs ``JOBS`` until stopped; a job that fails is logged and tried again at its next turn."""
+    """Runs ``jobs`` in a thread of its own until stopped; one that fails is logged and tried again at its next turn."""
 
-    def __init__(self, rt: Runtime) -> None:
+    def __init__(self, rt: Runtime, jobs: Sequence[Job] = JOBS, name: str = "jobs") -> None:
         self._rt = rt
+        self._jobs = jobs
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name="jobs", daemon=True)
+        self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
 
     def start(self) -> None:
         """Begin to run jobs in a thread of their own."""
@@ -54,9 +59,9 @@ class Worker:
         self._thread.join(timeout)
 
     def _loop(self) -> None:
-        due = dict.fromkeys(JOBS, 0.0)
+        due = dict.fromkeys(self._jobs, 0.0)
         while not self._stop.is_set():
-            for job in JOBS:
+            for job in self._jobs:
                 if time.monotonic() >= due[job] and not self._stop.is_set():
                     run(self._rt, job)
                     due[job] = time.monotonic() + job.every

@@ -15,6 +15,7 @@ from docshare.server.config import Config
 from docshare.server.db import Store
 from docshare.server.limits import Limits
 from docshare.server.location import locator
+from docshare.server.mailer import Mailer
 from docshare.server.office.convert import Converter, find_program
 from docshare.server.outbound.exchange import Outbound
 from docshare.server.pdf.engine import Engine
@@ -39,6 +40,7 @@ class Runtime:
     pages: PageStore
     converter: Converter
     outbound: Outbound
+    mailer: Mailer
     locate: Callable[[str], str | None]
     limits: Limits
 
@@ -90,6 +92,7 @@ def build(config: Config) -> Runtime:
         pages=PageStore(engine, config.data_dir / "cache"),
         converter=Converter(config.data_dir / "tmp", find_program()),
         outbound=Outbound(config.ca_bundle, transfers=max(1, config.threads // 2)),
+        mailer=Mailer(config.smtp_url, config.ca_bundle),
         locate=locator(config.geoip),
         limits=Limits(clock),
     )

@@ -15,7 +15,7 @@ from docshare.server.api.problems import draw_error
 from docshare.server.app import create_app
 from docshare.server.blobs import Part
 from docshare.server.instance import Instance
-from docshare.server.jobs import Worker
+from docshare.server.jobs import MAIL_JOBS, Worker
 from docshare.server.listener import make_server
 from docshare.server.verdicts import Head, Judge, Refuse, Verdict
 
@@ -87,14 +87,17 @@ def running(door: Door, instance: Instance) -> Iterator[Running]:
     tempfile.tempdir = str(rt.config.data_dir / "tmp")
     door.put_behind(instance)
     loop = threading.Thread(target=door.server.run, name="listener", daemon=True)
-    worker = Worker(rt)
+    workers = (Worker(rt), Worker(rt, MAIL_JOBS, "mail"))
     loop.start()
-    worker.start()
+    for worker in workers:
+        worker.start()
     instances.announce(instance, door.url)
     try:
         yield Running(instance, door.url)
     finally:
-        worker.stop()
+        for worker in workers:
+            worker.stop()
         door.server.stop(STOP_SECONDS)
         loop.join()
-        worker.join(STOP_SECONDS)
+        for worker in workers:
+            worker.join(STOP_SECONDS)

@@ -11,6 +11,8 @@ import requests
 from tests.support.pdfs import simple_pdf
 from tests.support.served import docshare, home, served
 
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
@@ -184,3 +186,20 @@ class TestTheChannel:
             key = {"Authorization": f"Instance {(server.data_dir / 'instance.key').read_text().strip()}"}
             answer = requests.post(f"{server.url}/_admin", data=raw, headers=key, timeout=10)
         assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
+
+
+def test_an_invitation_and_its_mail_with_and_without_a_server(tmp_path: Path, env: dict[str, str]) -> None:
+    with served(tmp_path) as server:
+        upload = {"file": ("offer.pdf", simple_pdf(pages=1))}
+        made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=upload, timeout=30).json()
+        row = admin(env, "invite", made["shortId"], "ann@example.com", "--name", "Ann")
+        assert row["uuid"]
+        assert requests.get(row["url"], timeout=10).status_code == 200
+    (mail,) = admin(env, "outbox", "list")
+    assert (mail["to"], mail["state"]) == ("ann@example.com", "kept")
+    shown = docshare("admin", "outbox", "show", mail["uuid"], env=env)
+    assert shown.stdout.startswith("From: ")
+    assert row["url"] in shown.stdout
+    assert docshare("admin", "outbox", "show", UNKNOWN, env=env).returncode == 3
+    assert docshare("admin", "invite", "aB3dE5fG7hJ9", "ann@example.com", env=env).returncode == 3
+    assert docshare("admin", "invite", made["shortId"], "nobody", env=env).returncode == 9

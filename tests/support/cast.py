@@ -16,6 +16,7 @@ from docshare.server.blobs import Blobs
 from docshare.server.config import Config
 from docshare.server.db import Store
 from docshare.server.limits import Limits
+from docshare.server.mailer import Mailer
 from docshare.server.migrations import migrate
 from docshare.server.office.convert import Converter, find_program
 from docshare.server.outbound.exchange import Outbound
@@ -95,6 +96,7 @@ def make_runtime(data_dir: Path, clock: Clock, engine: Engine, **settings: Any) 
         pages=PageStore(engine, data_dir / "cache"),
         converter=Converter(data_dir / "tmp", find_program()),
         outbound=Outbound(config.ca_bundle),
+        mailer=Mailer(config.smtp_url, config.ca_bundle),
         locate={"203.0.113.7": "DE"}.get,
         limits=Limits(clock),
     )

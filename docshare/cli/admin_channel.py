@@ -1,0 +1,105 @@
+"""The way of ``docshare admin`` to an instance: through its running server or, where none runs, in this process."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.context import current
+from docshare.cli.exits import ExitCode, Stop
+
+if TYPE_CHECKING:
+    from docshare.server.instance import Owner
+
+_SECONDS = 60  # a sweep or a check of a large instance takes a while
+_PATIENCE = 5.0  # seconds in which a starting server should begin to answer
+_FOUNDING = "account create"  # the one command that may make a data directory
+_TRACES = ("docshare.db", "lock")
+_DEFAULT_URL = "http://127.0.0.1:8787"
+
+# Understood before and behind the command: scripts write it in either place.
+Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")]
+
+
+def ask(directory: Path, command: str, args: dict[str, str]) -> Any:
+    """Run an admin command on a data directory, whoever owns it.
+
+    Parameters: ``command`` as typed behind ``docshare admin``; ``args`` by name. Returns what ``--json`` prints.
+    Raises Problem as the command does, Stop (11) when the server that owns the directory does not answer.
+    """
+    from docshare.server.config import ConfigError, load
+    from docshare.server.instance import open_instance, owner_of
+    from docshare.server.lock import AlreadyLocked
+    from docshare.server.migrations import TooNew
+
+    if command != _FOUNDING:
+        _require_data(directory)
+    last = owner_of(directory) if directory.is_dir() else None
+    try:
+        config = load({"data_dir": directory}, current().env, directory, last.base_url if last else _DEFAULT_URL)
+        with open_instance(config) as instance:
+            from docshare.server.admin import run
+
+            return run(instance.rt, command, args)
+    except AlreadyLocked:
+        return _hand_over(directory, command, args)
+    except (ConfigError, TooNew) as error:
+        raise Stop(ExitCode.USAGE, str(error)) from None
+
+
+def _require_data(directory: Path) -> None:
+    """Stop (2) where no server and no ``account create`` ever was: a mistyped directory must not look like a healthy
+    empty one. The lock counts too, since it stands before the database while a first server starts."""
+    if not any((directory / name).exists() for name in _TRACES):
+        raise Stop(
+            ExitCode.USAGE,
+            f"there is no docshare data in {directory}",
+            hint="Name the directory with --data or DOCSHARE_DATA_DIR; docshare serve makes a new one.",
+        )
+
+
+def _hand_over(directory: Path, command: str, args: dict[str, str]) -> Any:
+    """Let the server that owns ``directory`` do it; one that is just starting is waited for."""
+    import requests
+
+    from docshare.server.instance import owner_of
+
+    ctx = current()
+    give_up = ctx.monotonic() + _PATIENCE
+    while True:
+        owner = owner_of(directory)
+        try:
+            if owner is not None:
+                return _post(owner, {"command": command, "args": args})
+        except requests.ConnectionError:
+            pass
+        if ctx.monotonic() >= give_up:
+            raise Stop(ExitCode.UNREACHABLE, f"the docshare process that uses {directory} does not answer")
+        ctx.sleep(0.2)
+
+
+def _post(owner: "Owner", order: dict[str, Any]) -> Any:
+    import requests
+
+    from docshare.client.answers import refused
+
+    with requests.Session() as http:
+        http.trust_env = False  # loopback never goes through a proxy, and ~/.netrc must not replace the key
+        answer = http.post(
+            f"{owner.url}/_admin",
+            json=order,
+            headers={"Authorization": f"Instance {owner.key}"},
+            timeout=_SECONDS,
+            allow_redirects=False,
+        )
+    if answer.status_code != 200:
+        wall = current().now() / 1000
+        raise refused(answer.status_code, answer.headers, answer.content, method="POST", path="/_admin", wall=wall)
+    return answer.json()
+
+
+def asked(context: typer.Context, data: Path | None, command: str, **args: str | None) -> Any:
+    """Run an admin command on the directory that ``--data`` names, before or behind the command. As ``ask``."""
+    given: Path | None = data or context.obj
+    directory = given.expanduser().absolute() if given else current().data_dir
+    return ask(directory, command, {name: value for name, value in args.items() if value is not None})

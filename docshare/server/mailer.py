@@ -1,0 +1,134 @@
+"""Handing a mail to the operator's mail server (settings DOCSHARE_SMTP_URL and DOCSHARE_CA_BUNDLE).
+
+The address is the operator's own, so it may be private. One deadline ends the whole exchange, since the timeout of a
+socket starts anew with every byte.
+"""
+
+import smtplib
+import socket
+import ssl
+from dataclasses import dataclass
+from email.message import EmailMessage
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from docshare.server.outbound.watchdog import Watchdog
+
+DEADLINE_S = 30.0
+_SCHEMES = {"smtp": 25, "smtps": 465}
+_LOCAL = {"localhost", "127.0.0.1", "::1"}
+
+
+class Undelivered(Exception):
+    """The mail server did not take the mail. ``lasting``: it said that it never will."""
+
+    def __init__(self, message: str, *, lasting: bool = False) -> None:
+        super().__init__(message)
+        self.lasting = lasting
+
+
+@dataclass(frozen=True)
+class Server:
+    """A mail server: ``tls`` from the first byte (``smtps``); ``user`` and ``password`` None to send without."""
+
+    host: str
+    port: int
+    tls: bool
+    user: str | None
+    password: str | None
+
+    @property
+    def demands_tls(self) -> bool:
+        """Whether nothing may be sent in clear: a password never crosses a network readable."""
+        return self.user is not None and self.host not in _LOCAL
+
+
+def parse_server(url: str) -> Server:
+    """Read ``smtp://user:password@host:587`` or ``smtps://...``. Raises ValueError saying what is expected."""
+    parts = urlsplit(url)
+    if parts.scheme not in _SCHEMES or not parts.hostname or parts.path not in ("", "/") or parts.query:
+        raise ValueError("expected an address like smtp://user:password@mail.example.com:587")
+    user = unquote(parts.username) if parts.username else None
+    password = unquote(parts.password or "") if user else None
+    return Server(parts.hostname, parts.port or _SCHEMES[parts.scheme], parts.scheme == "smtps", user, password)
+
+
+class Mailer:
+    """Sends mails one at a time. ``url`` None: there is no mail server; ``ca_bundle`` further trusted authorities."""
+
+    def __init__(self, url: str | None, ca_bundle: Path | None = None, deadline_s: float = DEADLINE_S) -> None:
+        self._server = parse_server(url) if url else None
+        self._ca_bundle = ca_bundle
+        self._deadline_s = deadline_s
+
+    @property
+    def configured(self) -> bool:
+        """Whether there is a mail server to hand mails to."""
+        return self._server is not None
+
+    def send(self, message: EmailMessage) -> None:
+        """Hand ``message`` over. Raises ``Undelivered``."""
+        if self._server is None:
+            raise Undelivered("no mail server is configured")
+        watchdog = Watchdog(self._deadline_s)
+        try:
+            self._exchange(self._server, message, watchdog)
+        except (OSError, smtplib.SMTPException, UnicodeError, ValueError) as error:
+            if watchdog.bitten:
+                raise Undelivered(f"no end within {self._deadline_s:.0f} seconds") from error
+            raise _undelivered(error) from error
+        finally:
+            watchdog.release()
+
+    def _exchange(self, server: Server, message: EmailMessage, watchdog: Watchdog) -> None:
+        context = ssl.create_default_context()
+        if self._ca_bundle is not None:
+            context.load_verify_locations(self._ca_bundle)
+        with _Watched(server, context, watchdog) as smtp:
+            smtp.ehlo()
+            if not server.tls and smtp.has_extn("starttls"):
+                smtp.starttls(context=context)
+                assert smtp.sock is not None
+                watchdog.watch(smtp.sock)
+                smtp.ehlo()
+            elif server.demands_tls and not server.tls:
+                raise Undelivered("the mail server offers no TLS, and the password is not sent without")
+            if server.user is not None:
+                smtp.login(server.user, server.password or "")
+            smtp.send_message(message)
+
+
+class _Watched(smtplib.SMTP):
+    """Is watched from the first byte of the greeting on, which the constructor of its class already reads."""
+
+    def __init__(self, server: Server, context: ssl.SSLContext, watchdog: Watchdog) -> None:
+        self._server, self._context, self._watchdog = server, context, watchdog
+        super().__init__(server.host, server.port, timeout=watchdog.left())
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        plain = socket.create_connection((host, port), timeout)
+        self._watchdog.watch(plain)
+        if not self._server.tls:
+            return plain
+        secured = self._context.wrap_socket(plain, server_hostname=host)
+        self._watchdog.watch(secured)
+        return secured
+
+
+def _undelivered(error: Exception) -> Undelivered:
+    """What went wrong, without anything secret: answers of the server are told, what was sent is not."""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        code, text = next(iter(error.recipients.values()))
+        return Undelivered(_answer(code, text), lasting=code >= 500)
+    if isinstance(error, smtplib.SMTPAuthenticationError):
+        return Undelivered(f"the mail server refused the user name or password ({error.smtp_code})")
+    if isinstance(error, smtplib.SMTPResponseException):
+        return Undelivered(_answer(error.smtp_code, error.smtp_error), lasting=error.smtp_code >= 500)
+    if isinstance(error, UnicodeError | ValueError):
+        return Undelivered(f"the mail cannot be written: {error}", lasting=True)
+    return Undelivered(str(error) or type(error).__name__)
+
+
+def _answer(code: int, text: bytes | str) -> str:
+    said = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return f"the mail server said {code} {' '.join(said.split())[:200]}"

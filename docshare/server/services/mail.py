@@ -1,0 +1,147 @@
+"""Mails: written into the outbox in the transaction of what they tell, sent by a job (operations: ``admin outbox``).
+
+Without a mail server they stay in the outbox for the operator to read. Nothing that answers a request ever waits for
+one that is configured.
+"""
+
+from datetime import UTC, datetime
+from email import policy
+from email.message import EmailMessage
+from email.utils import format_datetime
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from docshare.contract.fields import is_uuid
+from docshare.contract.plans import DAY
+from docshare.contract.problems import Problem
+from docshare.contract.wire import instant, present
+from docshare.server.logs import LOGGER
+from docshare.server.mailer import Undelivered
+from docshare.server.rules import mails as rules
+from docshare.server.runtime import Runtime
+
+KEPT_MS = 30 * DAY
+_BATCH = 20
+_LISTED = 500
+# Links stay whole: the encoding that breaks long lines would tear them for whoever reads the source.
+_POLICY = policy.default.clone(max_line_length=200)
+
+
+class MailRow(NamedTuple):
+    """One mail of the outbox. Times in milliseconds; ``next_at`` None once it needs no (further) attempt."""
+
+    id: int
+    uuid: str
+    recipient: str
+    subject: str
+    body: str
+    created_at: int
+    attempts: int
+    next_at: int | None
+    sent_at: int | None
+    failed_at: int | None
+    error: str | None
+
+
+_COLUMNS = ", ".join(MailRow._fields)
+_SELECT = f"SELECT {_COLUMNS} FROM mails"  # noqa: S608 - columns from the row
+_ADD = "INSERT INTO mails (uuid, file_id, recipient, subject, body, created_at, next_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_DUE = f"{_SELECT} WHERE next_at <= ? ORDER BY next_at LIMIT ?"
+_CLAIM = "UPDATE mails SET attempts = attempts + 1, next_at = ? WHERE id = ? AND attempts = ? AND next_at IS NOT NULL"
+_SENT = "UPDATE mails SET sent_at = ?, next_at = NULL, error = NULL WHERE id = ?"
+_FAILED = "UPDATE mails SET next_at = ?, failed_at = ?, error = ? WHERE id = ?"
+
+
+def enqueue(rt: Runtime, recipient: str, subject: str, body: str, *, file_id: int | None = None) -> None:
+    """Write a mail into the outbox, inside the caller's transaction.
+
+    Parameters: ``recipient`` one address; ``subject`` may hold names of documents and people, whatever is in them;
+    ``body`` plain text; ``file_id`` what it is about.
+    """
+    now = rt.clock()
+    next_at = now if rt.mailer.configured else None
+    rt.db.execute(_ADD, (rt.uuid(), file_id, recipient, rules.one_line(subject), body, now, next_at))
+
+
+def send_due(rt: Runtime) -> int:
+    """Hand the mails that are due to the mail server, one after the other; returns how many it took."""
+    if not rt.mailer.configured:
+        return 0
+    sent = 0
+    for found in rt.db.rows(_DUE, (rt.clock(), _BATCH)):
+        sent += _send(rt, MailRow._make(found))
+    return sent
+
+
+def forget_old(rt: Runtime) -> int:
+    """Remove mails that were written 30 days ago; returns how many."""
+    with rt.db.write():
+        return rt.db.execute("DELETE FROM mails WHERE created_at <= ? AND next_at IS NULL", (rt.clock() - KEPT_MS,))
+
+
+def list_outbox(rt: Runtime) -> list[dict[str, Any]]:
+    """The newest 500 mails, newest first, without their texts."""
+    return [_described(MailRow._make(found)) for found in rt.db.rows(f"{_SELECT} ORDER BY id DESC LIMIT {_LISTED}")]
+
+
+def show(rt: Runtime, uuid: str) -> dict[str, Any]:
+    """The mail ``uuid`` with its whole ``message`` as it is sent. Raises ``not_found``."""
+    found = rt.db.row(f"{_SELECT} WHERE uuid = ?", (uuid.lower(),)) if is_uuid(uuid) else None
+    if found is None:
+        detail = f"There is no mail '{uuid}' in the outbox."
+        raise Problem("not_found", detail, hint="List them: docshare admin outbox list")
+    row = MailRow._make(found)
+    return {**_described(row), "message": _message(rt, row).as_string()}
+
+
+def _send(rt: Runtime, row: MailRow) -> bool:
+    """One attempt. It is booked before the mail server is asked, so that a crash in between sends at most twice."""
+    now = rt.clock()
+    with rt.db.write():
+        if rt.db.execute(_CLAIM, (rules.next_attempt(row.attempts + 1, now), row.id, row.attempts)) == 0:
+            return False
+    try:
+        rt.mailer.send(_message(rt, row))
+    except Undelivered as error:
+        _book_failure(rt, row, error)
+        return False
+    with rt.db.write():
+        rt.db.execute(_SENT, (rt.clock(), row.id))
+    return True
+
+
+def _book_failure(rt: Runtime, row: MailRow, error: Undelivered) -> None:
+    now = rt.clock()
+    next_at = None if error.lasting else rules.next_attempt(row.attempts + 1, now)
+    with rt.db.write():
+        rt.db.execute(_FAILED, (next_at, None if next_at else now, str(error), row.id))
+    LOGGER.warning("mail not delivered", extra={"mail": row.uuid, "attempt": row.attempts + 1, "error": str(error)})
+
+
+def _message(rt: Runtime, row: MailRow) -> EmailMessage:
+    host = urlsplit(rt.config.base_url).hostname or "localhost"
+    message = EmailMessage(_POLICY)
+    message["From"] = rt.config.mail_from or f"docshare <docshare@{host}>"
+    message["To"] = row.recipient
+    message["Subject"] = row.subject
+    message["Date"] = format_datetime(datetime.fromtimestamp(row.created_at / 1000, UTC))
+    message["Message-ID"] = f"<{row.uuid}@{host}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(row.body)
+    return message
+
+
+def _described(row: MailRow) -> dict[str, Any]:
+    return present(
+        {
+            "uuid": row.uuid,
+            "to": row.recipient,
+            "subject": row.subject,
+            "createdAt": instant(row.created_at),
+            "state": rules.state(row.attempts, row.next_at, row.sent_at),
+            "attempts": row.attempts,
+            "nextAttemptAt": None if row.next_at is None else instant(row.next_at),
+            "sentAt": None if row.sent_at is None else instant(row.sent_at),
+            "error": row.error,
+        }
+    )

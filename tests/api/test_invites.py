@@ -1,0 +1,197 @@
+"""Invitations: personal links by e-mail (gap choices: Additions; section Events, ``invite.viewed``)."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from docshare.contract.plans import Plan
+from docshare.server.services import accounts, mail
+from tests.api.table import UNKNOWN_UUID
+from tests.support.cast import Person, World
+from tests.support.reader import Reader, feed
+from tests.support.rows import change_file
+
+
+def invites_of(made: dict[str, Any]) -> str:
+    return f"/api/v1/files/{made['uuid']}/invites"
+
+
+def invite(owner: Person, made: dict[str, Any], email: str = "ann@example.com", **body: Any) -> dict[str, Any]:
+    answer = owner.post(invites_of(made), json={"email": email, **body})
+    assert answer.status_code == 201, answer.text
+    row: dict[str, Any] = answer.get_json()
+    return row
+
+
+def viewed_events(world: World) -> list[dict[str, Any]]:
+    return [
+        json.loads(row[0]) for row in world.rt.db.rows("SELECT data FROM activity_rows WHERE event='invite.viewed'")
+    ]
+
+
+@pytest.fixture
+def made(world: World) -> dict[str, Any]:
+    return world.pia.upload()
+
+
+def test_an_invitation_has_a_personal_link(world: World, made: dict[str, Any]) -> None:
+    row = invite(world.pia, made, name="  Ann Lee ")
+    assert list(row) == ["uuid", "email", "name", "url", "createdAt"]
+    assert (row["email"], row["name"]) == ("ann@example.com", "Ann Lee")
+    assert re.fullmatch(r"http://127\.0\.0\.1:8787/[0-9A-Za-z]{12}", row["url"])
+    assert made["shortId"] not in row["url"]
+    assert world.pia.get(invites_of(made)).get_json() == [row]
+
+
+def test_the_list_is_newest_first_and_of_this_file(world: World, made: dict[str, Any]) -> None:
+    invite(world.pia, world.pia.upload(), "other@example.com")
+    names = ["a@example.com", "b@example.com", "c@example.com"]
+    for name in names:
+        invite(world.pia, made, name)
+    assert [row["email"] for row in world.pia.get(invites_of(made)).get_json()] == names[::-1]
+
+
+def test_an_address_is_invited_once_and_keeps_its_link(world: World, made: dict[str, Any]) -> None:
+    row = invite(world.pia, made)
+    again = world.pia.post(invites_of(made), json={"email": "ANN@example.com", "name": "Somebody"})
+    assert (again.status_code, again.get_json()) == (200, row)
+    assert len(mail.list_outbox(world.rt)) == 1
+
+
+def test_the_mail_holds_the_link_and_no_name_of_a_protected_document(world: World, made: dict[str, Any]) -> None:
+    first = invite(world.pia, made)
+    world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json={"password": "open sesame"})
+    invite(world.pia, made, "bob@example.com")
+    invite(world.pia, made, "eve@example.com", mail=False)
+    second, told = mail.list_outbox(world.rt)
+    assert told["subject"] == 'Pia shares "report.pdf" with you'
+    assert first["url"] in str(mail.show(world.rt, str(told["uuid"]))["message"])
+    shown = mail.show(world.rt, str(second["uuid"]))
+    assert second["to"] == "bob@example.com"
+    assert "report.pdf" not in json.dumps(shown)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"email": None},
+        {"email": 7},
+        {"email": ["a@example.com"]},
+        {"email": ""},
+        {"email": "ann"},
+        {"email": "ann@"},
+        {"email": "@example.com"},
+        {"email": "ann@example.com, bob@example.com"},
+        {"email": "Ann <ann@example.com>"},
+        {"email": "ann@example.com\r\nBcc: mal@example.com"},
+        {"email": "ann lee@example.com"},
+        {"email": "a" * 65 + "@example.com"},
+        {"email": "ann@" + "a" * 64 + ".com"},
+        {"email": "ann@example.com", "name": "x" * 121},
+        {"email": "ann@example.com", "name": 5},
+        {"email": "ann@example.com", "name": "a\nb"},
+        {"email": "ann@example.com", "mail": "yes"},
+    ],
+)
+def test_a_malformed_body_is_refused_and_invites_nobody(
+    world: World, made: dict[str, Any], body: dict[str, Any]
+) -> None:
+    answer = world.pia.post(invites_of(made), json=body)
+    assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
+    assert world.pia.get(invites_of(made)).get_json() == []
+    assert mail.list_outbox(world.rt) == []
+
+
+def test_a_foreign_an_unknown_and_a_trashed_file_are_404(world: World, made: dict[str, Any]) -> None:
+    assert world.mal.get(invites_of(made)).status_code == 404
+    assert world.mal.post(invites_of(made), json={"email": "a@example.com"}).status_code == 404
+    assert world.pia.get(invites_of({"uuid": UNKNOWN_UUID})).status_code == 404
+    world.pia.delete(f"/api/v1/files/{made['uuid']}")
+    assert world.pia.get(invites_of(made)).status_code == 404
+
+
+def test_invitations_need_pro(world: World) -> None:
+    made = world.bea.upload()
+    for answer in (world.bea.get(invites_of(made)), world.bea.post(invites_of(made), json={"email": "a@example.com"})):
+        assert (answer.status_code, answer.get_json()["code"]) == (403, "plan_required")
+        assert "requires the pro plan" in answer.get_json()["detail"]
+        assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+
+
+def test_the_1001st_invitation_is_refused(world: World, made: dict[str, Any]) -> None:
+    with world.rt.db.write():
+        world.rt.db.execute(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
+            "INSERT INTO invites (uuid, short_id, file_id, email, created_at) "
+            "SELECT 'u' || i, 's' || i, (SELECT id FROM files WHERE uuid = ?), i || '@example.com', 1 FROM n",
+            (made["uuid"],),
+        )
+    assert world.pia.post(invites_of(made), json={"email": "one@more.example"}).status_code == 400
+    assert world.pia.post(invites_of(made), json={"email": "7@example.com"}).status_code == 200
+
+
+def short_id(row: dict[str, Any]) -> str:
+    return str(row["url"].rsplit("/", 1)[1])
+
+
+def test_the_first_counted_view_is_told_once(world: World, made: dict[str, Any]) -> None:
+    row = invite(world.pia, made, name="Ann")
+    reader = Reader(world, short_id(row))
+    assert viewed_events(world) == []
+    reader.reads(6)
+    seen_at = world.pia.get(invites_of(made)).get_json()[0]["viewedAt"]
+    reader.reads(6)
+    Reader(world, short_id(row), address="198.51.100.99").reads(60)
+    assert viewed_events(world) == [
+        {"fileUuid": made["uuid"], "fileName": "report.pdf", "email": "ann@example.com", "name": "Ann"}
+    ]
+    assert world.pia.get(invites_of(made)).get_json()[0]["viewedAt"] == seen_at
+    assert [view["fileUuid"] for view in feed(world)] == [made["uuid"]] * 2
+
+
+def test_a_scanner_that_follows_the_personal_link_is_no_invitee(world: World, made: dict[str, Any]) -> None:
+    row = invite(world.pia, made)
+    Reader(world, short_id(row)).reads(2)
+    world.clock.advance(minutes=10)
+    assert "viewedAt" not in world.pia.get(invites_of(made)).get_json()[0]
+
+
+def test_a_personal_link_tells_nothing_of_the_canonical_one(world: World, made: dict[str, Any]) -> None:
+    slug = "the-offer"
+    world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json={"slug": slug})
+    name = short_id(invite(world.pia, made))
+    answers = [
+        world.http.get(f"/{name}"),
+        world.http.get(f"/embed/{name}"),
+        world.http.get(f"/api/files/{name}/metadata"),
+        world.http.get(f"/oembed?url=http://127.0.0.1:8787/{name}"),
+        world.http.get(f"/{name}/text/1.json?v=1"),
+    ]
+    assert [answer.status_code for answer in answers] == [200] * 5
+    for answer in answers:
+        told = answer.get_data(as_text=True) + str(answer.headers)
+        assert not [canary for canary in (made["uuid"], made["shortId"], slug) if canary in told]
+
+
+def test_a_personal_link_dies_with_its_file(world: World, made: dict[str, Any]) -> None:
+    name = short_id(invite(world.pia, made))
+    change_file(world, made["uuid"], delete_at=world.clock.now - 1)
+    assert world.http.get(f"/{name}").status_code == 410
+    change_file(world, made["uuid"], delete_at=None)
+    world.pia.delete(f"/api/v1/files/{made['uuid']}")
+    assert world.http.get(f"/{name}").get_data() == world.http.get("/abcdefghijkl").get_data()
+    assert world.http.get(f"/{name}").status_code == 404
+
+
+def test_no_api_route_takes_the_short_id_of_an_invitation_for_the_file(world: World, made: dict[str, Any]) -> None:
+    name = short_id(invite(world.pia, made))
+    assert world.pia.get(f"/api/v1/files/{name}").status_code == 404
+
+
+def test_a_downgraded_owners_invitees_go_on_reading(world: World, made: dict[str, Any]) -> None:
+    name = short_id(invite(world.pia, made))
+    accounts.set_tier(world.rt, "pia@example.com", Plan.FREE)
+    assert Reader(world, name).reads(6) == 204
