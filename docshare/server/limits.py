@@ -52,6 +52,11 @@ class Limits:
         """What ``hit`` would answer now, without counting."""
         return self._allowance(policy, key, limit, None)
 
+    def since(self, policy: RatePolicy, key: str, limit: int) -> int:
+        """How long ago the last request of ``key`` was counted, in milliseconds; 0 where none is known."""
+        newest = self._memory.get_expiry(self._item(policy, limit).key_for(key))
+        return self._clock() - round(newest * SECOND)
+
     def _allowance(self, policy: RatePolicy, key: str, limit: int, allowed: bool | None) -> Allowance:
         # Asked of the memory itself: the library would walk the window once for each figure.
         item = self._item(policy, limit)

@@ -1,26 +1,199 @@
-"""What a link asks before it opens."""
+"""What a link asks before it opens, and what of it a reader still owes."""
 
 from typing import Any
 
 import pytest
 
+from docshare.contract.problems import Problem
 from docshare.server.rules import gates
+from docshare.server.rules.gates import Asked, Field, Grant, Moment
 
-FORM = [{"key": "mail", "label": "Mail", "type": "email", "required": True}]
+MAIL = {"key": "mail", "label": "Mail", "type": "email", "required": True}
+NAME = {"key": "who", "label": "Your name", "type": "text", "required": False}
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+NOW = 1_790_000_000_000
+
+
+def ask(**changes: Any) -> Asked:
+    plain: dict[str, Any] = {"protected": False, "counted": False, "settings": {}, "invited": False}
+    return gates.asked(**(plain | changes))
+
+
+FORM = ask(settings={"gateFields": [MAIL, NAME]})
+PROMPT = ask(settings={"requireEmail": True})
 
 
 @pytest.mark.parametrize(
-    ("protected", "view_limit", "settings", "asks"),
+    ("changes", "kinds"),
     [
-        (False, None, {}, False),
-        (False, None, {"requireEmail": False, "gateFields": [], "gateDomains": ["a.example"]}, False),
-        (True, None, {}, True),
-        (False, 1, {}, True),
-        (False, None, {"requireEmail": True}, True),
-        (False, None, {"gateFields": FORM}, True),
+        ({}, set()),
+        ({"settings": {"requireEmail": False, "gateFields": [], "gateDomains": ["a.example"]}}, set()),
+        ({"protected": True}, {"password"}),
+        ({"counted": True}, {"view"}),
+        ({"settings": {"requireEmail": True}}, {"gate"}),
+        ({"settings": {"gateFields": [MAIL]}}, {"gate"}),
+        ({"protected": True, "counted": True, "settings": {"requireEmail": True}}, {"password", "gate", "view"}),
+        ({"settings": {"requireEmail": True}, "invited": True}, set()),
+        ({"settings": {"gateFields": [MAIL], "requireEmail": True}, "invited": True}, {"gate"}),
+        ({"protected": True, "counted": True, "invited": True}, {"password", "view"}),
     ],
 )
-def test_a_password_a_view_limit_an_email_gate_and_a_form_are_asked_for(
-    protected: bool, view_limit: int | None, settings: dict[str, Any], asks: bool
-) -> None:
-    assert gates.asks(protected=protected, view_limit=view_limit, settings=settings) is asks
+def test_a_password_an_address_a_form_and_a_view_are_asked_for(changes: dict[str, Any], kinds: set[str]) -> None:
+    assert ask(**changes).kinds == kinds
+
+
+def test_the_plain_prompt_is_a_form_of_one_address() -> None:
+    assert (PROMPT.form, PROMPT.custom) == ((Field("email", "E-mail address", "email", True),), False)
+    assert (FORM.form, FORM.custom) == (
+        (Field("mail", "Mail", "email", True), Field("who", "Your name", "text", False)),
+        True,
+    )
+
+
+def test_an_invitee_is_not_asked_for_the_domain_of_the_address_that_the_owner_wrote_down() -> None:
+    settings = {"gateFields": [MAIL], "gateDomains": ["a.example"]}
+    assert ask(settings=settings).domains == ("a.example",)
+    assert ask(settings=settings, invited=True).domains == ()
+
+
+@pytest.mark.parametrize(
+    ("protected", "settings", "hides"),
+    [
+        (False, {}, False),
+        (False, {"gateDomains": ["a.example"]}, False),
+        (True, {}, True),
+        (False, {"requireEmail": True}, True),
+        (False, {"gateFields": [MAIL]}, True),
+    ],
+)
+def test_a_password_and_an_email_gate_hide_the_name(protected: bool, settings: dict[str, Any], hides: bool) -> None:
+    assert gates.hides_name(protected=protected, settings=settings) is hides
+
+
+def seals_with(**settings: Any) -> dict[str, str]:
+    """The seals of a link with a password and a view limit."""
+    return gates.seals(ask(protected=True, counted=True, settings=settings), "aB3dE5fG7hJ9", "hash-1")
+
+
+ALL = ask(protected=True, counted=True, settings={"gateFields": [MAIL], "gateDomains": ["a.example"]})
+SEALS = seals_with(gateFields=[MAIL], gateDomains=["a.example"])
+GRANTS = [Grant(kind, 1, seal, NOW) for kind, seal in SEALS.items()]
+AT_ONCE = Moment(NOW, opening=True)
+
+
+def test_who_gave_everything_owes_nothing_and_who_gave_nothing_everything() -> None:
+    assert gates.owed(SEALS, GRANTS, 1, AT_ONCE) == frozenset()
+    assert gates.owed(SEALS, [], 1, AT_ONCE) == {"password", "gate", "view"}
+    assert gates.owed(SEALS, GRANTS[:1], 1, AT_ONCE) == SEALS.keys() - {GRANTS[0].kind}
+
+
+def test_another_content_version_asks_again() -> None:
+    assert gates.owed(SEALS, GRANTS, 2, AT_ONCE) == {"password", "gate", "view"}
+
+
+@pytest.mark.parametrize(
+    ("seals", "owed"),
+    [
+        (gates.seals(ALL, "aB3dE5fG7hJ9", "hash-2"), {"password"}),
+        (gates.seals(ALL, "zzzzzzzzzzzz", "hash-1"), {"password", "gate", "view"}),
+        (seals_with(requireEmail=True), {"gate"}),
+        (seals_with(gateFields=[MAIL], gateDomains=["b.example"]), {"gate"}),
+    ],
+    ids=["another-password", "another-link", "another-form", "other-domains"],
+)
+def test_what_is_asked_otherwise_is_asked_again(seals: dict[str, str], owed: set[str]) -> None:
+    assert gates.owed(seals, GRANTS, 1, AT_ONCE) == owed
+
+
+def test_a_grant_of_one_kind_is_none_of_another() -> None:
+    swapped = [Grant("view", 1, SEALS["password"], NOW), Grant("password", 1, SEALS["view"], NOW)]
+    assert gates.owed(SEALS, swapped, 1, AT_ONCE) == {"password", "gate", "view"}
+
+
+@pytest.mark.parametrize(
+    ("opening", "after", "owes"),
+    [
+        (True, 30 * MINUTE - 1, False),
+        (True, 30 * MINUTE, True),
+        (False, 30 * MINUTE, False),
+        (False, 12 * HOUR - 1, False),
+        (False, 12 * HOUR, True),
+    ],
+)
+def test_a_view_opens_the_page_for_half_an_hour_and_loads_for_half_a_day(opening: bool, after: int, owes: bool) -> None:
+    moment = Moment(NOW + after, opening)
+    assert gates.owed(SEALS, GRANTS, 1, moment) == ({"view"} if owes else set())
+
+
+@pytest.mark.parametrize(("burned_after", "owes"), [(0, False), (30 * MINUTE - 1, False), (30 * MINUTE, True)], ids=str)
+def test_who_could_open_the_page_when_the_last_unit_went_still_can(burned_after: int, owes: bool) -> None:
+    burned_at = NOW + burned_after
+    moment = Moment(burned_at + 30 * MINUTE - 1, opening=True, burned_at=burned_at)
+    assert gates.owed(SEALS, GRANTS, 1, moment) == ({"view"} if owes else set())
+
+
+def test_the_other_grants_do_not_age() -> None:
+    moment = Moment(NOW + 365 * 24 * HOUR, opening=True)
+    assert gates.owed(SEALS, GRANTS, 1, moment) == {"view"}
+
+
+def test_values_are_trimmed_and_empty_ones_left_out() -> None:
+    assert gates.filled_in(FORM, {"mail": " ada@a.example ", "who": "  ", "other": "x"}) == {"mail": "ada@a.example"}
+    assert gates.filled_in(FORM, {"who": "Ada", "mail": "ada@a.example"}) == {"mail": "ada@a.example", "who": "Ada"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "wrong"),
+    [
+        ({}, {"mail": "This is needed."}),
+        ({"mail": "ada"}, {"mail": "This must be an e-mail address such as ada@example.com."}),
+        ({"mail": "a b@a.example"}, {"mail": "This must be an e-mail address such as ada@example.com."}),
+        (
+            {"mail": "a@a.example\r\nBcc: b@b.example"},
+            {"mail": "This must be an e-mail address such as ada@example.com."},
+        ),
+        ({"mail": "a@a.example", "who": "x" * 501}, {"who": "This is longer than 500 characters."}),
+        ({"mail": "a@a.example", "who": "two\nlines"}, {"who": "This must be one line of plain text."}),
+        ({"mail": "a@a.example", "who": "nul\x00"}, {"who": "This must be one line of plain text."}),
+        ({"mail": "", "who": "x" * 501}, {"mail": "This is needed.", "who": "This is longer than 500 characters."}),
+    ],
+)
+def test_each_field_that_is_not_right_is_told(sent: dict[str, str], wrong: dict[str, str]) -> None:
+    with pytest.raises(Problem) as refused:
+        gates.filled_in(FORM, sent)
+    assert (refused.value.status, refused.value.extra["errors"]) == (422, wrong)
+
+
+def test_500_characters_fit() -> None:
+    assert gates.filled_in(FORM, {"mail": "a@a.example", "who": "é" * 500})["who"] == "é" * 500
+
+
+@pytest.mark.parametrize(
+    ("address", "passes"),
+    [
+        ("ada@a.example", True),
+        ("ADA@A.Example", True),
+        ("ada@b.example", False),
+        ("ada@mail.a.example", False),
+        ("ada@xa.example", False),
+        ("ada@a.example.evil.example", False),
+        ("ada@bücher.example", True),
+        ("ada@BÜCHER.example", True),
+        ("ada@xn--bcher-kva.example", True),
+        ("ada@buecher.example", False),
+        ("ada@strasse.example", True),
+        ("ada@straße.example", False),
+        ("ada@" + "ü" * 63 + ".example", False),
+    ],
+)
+def test_an_address_must_be_exactly_at_a_listed_domain(address: str, passes: bool) -> None:
+    domains = ["a.example", "xn--bcher-kva.example", "strasse.example"]
+    what = ask(settings={"requireEmail": True, "gateDomains": domains})
+    if passes:
+        assert gates.filled_in(what, {"email": address}) == {"email": address}
+        return
+    with pytest.raises(Problem) as refused:
+        gates.filled_in(what, {"email": address})
+    assert refused.value.status == 403
+    assert "a.example" not in refused.value.extra["errors"]["email"]

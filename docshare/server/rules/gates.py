@@ -1,14 +1,169 @@
-"""What a share link asks of its reader before it opens (section File settings). Pure."""
+"""What a share link asks of its reader before it opens, and what of it a reader still owes. Pure.
 
-from collections.abc import Mapping
-from typing import Any
+Spec: File settings; gap choices: gateFields, Decided once. Three kinds of things are asked for: the ``password``; the
+``gate``, which is an e-mail address or the owner's form; and a ``view``, one unit of the view limit. Who gave one has a
+*grant* for it, which is worth something for one link, one content version, and as long as the same is asked: its *seal*
+is made of the stored password or form, so a new password, even the same word, makes every older grant worthless.
+
+A view is a unit that was taken to open the page. Opening it again within half an hour takes no second one, and a page
+that stays open goes on loading for half a day. When the last unit burns the file, whoever could still open it then can
+do so until the bytes go, and open pages go on until then.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from docshare.contract import fields
+from docshare.contract.limits import GATE_VALUE_CHARS, HOUR, MINUTE
+from docshare.contract.problems import Problem
+
+PASSWORD, GATE, VIEW = "password", "gate", "view"
+
+REOPENED_MS = 30 * MINUTE  # Spec gap: how long opening the page again takes no second unit
+OPEN_MS = 12 * HOUR  # Spec gap: how long a page that stays open goes on loading
 
 
-def asks(*, protected: bool, view_limit: int | None, settings: Mapping[str, Any]) -> bool:
-    """Whether a reader must do something first: know a password, leave an address or a form, or take a view.
+class Field(NamedTuple):
+    """One field of a form; ``type`` is ``text``, ``email``, ``phone`` or ``company``."""
 
-    Parameters: ``protected`` whether a password is set; ``settings`` what deviates from the defaults, by wire name. No
-    plan is asked for: what was demanded when the link went out is demanded after a downgrade too.
+    key: str
+    label: str
+    type: str
+    required: bool
+
+
+_PROMPT = (Field("email", "E-mail address", "email", True),)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a link asks: ``kinds`` of ``PASSWORD``, ``GATE`` and ``VIEW``; ``form`` what the gate wants filled in;
+    ``custom``: the form is the owner's and not the plain e-mail prompt; ``domains`` one of which the address must be
+    at, none for any."""
+
+    kinds: frozenset[str] = frozenset()
+    form: tuple[Field, ...] = ()
+    custom: bool = False
+    domains: tuple[str, ...] = ()
+
+
+class Grant(NamedTuple):
+    """What a reader has given: ``seal`` of what was asked then; ``granted_at`` in milliseconds."""
+
+    kind: str
+    content_version: int
+    seal: str
+    granted_at: int
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When and for what a reader comes: ``opening`` the page, or for what an open page loads; ``burned_at`` when the
+    last unit was taken, None while the link lives. Times in milliseconds."""
+
+    now: int
+    opening: bool
+    burned_at: int | None = None
+
+
+def asked(*, protected: bool, counted: bool, settings: Mapping[str, Any], invited: bool) -> Asked:
+    """What a link asks.
+
+    Parameters: ``protected`` whether a password is set; ``counted`` whether opening takes a unit of a view limit;
+    ``settings`` what deviates from the defaults, by wire name; ``invited`` whether it is an invitee's own link. No plan
+    is asked for: what was demanded when the link went out is demanded after a downgrade too.
     """
-    named = bool(settings.get("requireEmail")) or bool(settings.get("gateFields"))
-    return protected or view_limit is not None or named
+    own = tuple(Field(row["key"], row["label"], row["type"], row["required"]) for row in settings.get("gateFields", ()))
+    # Spec gap: the owner wrote down an invitee's address, so they are asked for neither that nor its domain.
+    prompted = bool(settings.get("requireEmail")) and not invited
+    form = own or (_PROMPT if prompted else ())
+    standing = {PASSWORD: protected, GATE: bool(form), VIEW: counted}
+    domains = () if invited or not form else tuple(settings.get("gateDomains", ()))
+    return Asked(frozenset(kind for kind, stands in standing.items() if stands), form, bool(own), domains)
+
+
+def hides_name(*, protected: bool, settings: Mapping[str, Any]) -> bool:
+    """Whether strangers are not told the document's name. Spec gap: Public metadata. A view limit protects nobody's
+    secret, it counts."""
+    return protected or bool(settings.get("requireEmail")) or bool(settings.get("gateFields"))
+
+
+def seals(what: Asked, short_id: str, password_hash: str | None) -> dict[str, str]:
+    """The seal of each kind that is asked for now, on the link whose own short id is ``short_id``."""
+    said: dict[str, Any] = {PASSWORD: password_hash, GATE: [what.form, what.domains], VIEW: None}
+    return {kind: _seal(kind, short_id, said[kind]) for kind in what.kinds}
+
+
+def _seal(kind: str, short_id: str, said: object) -> str:
+    return hashlib.sha256(json.dumps([kind, short_id, said]).encode()).hexdigest()
+
+
+def owed(wanted: Mapping[str, str], grants: Iterable[Grant], content_version: int, moment: Moment) -> frozenset[str]:
+    """The kinds that a reader who holds ``grants`` still owes a link that asks for the seals ``wanted``."""
+    paid = {
+        grant.kind
+        for grant in grants
+        if wanted.get(grant.kind) == grant.seal
+        and grant.content_version == content_version
+        and (grant.kind != VIEW or _lasts(grant, moment))
+    }
+    return frozenset(wanted.keys() - paid)
+
+
+def _lasts(view: Grant, moment: Moment) -> bool:
+    if not moment.opening:
+        return moment.now - view.granted_at < OPEN_MS
+    since = moment.now if moment.burned_at is None else moment.burned_at
+    return since - view.granted_at < REOPENED_MS
+
+
+def filled_in(what: Asked, sent: Mapping[str, str]) -> dict[str, str]:
+    """The values of the form by key, trimmed, without those left empty.
+
+    Raises ``unprocessable`` and, for an address at another domain, ``forbidden``; ``errors`` of its ``extra`` holds one
+    sentence for each field that is not right, by key.
+    """
+    values = {field.key: sent.get(field.key, "").strip() for field in what.form}
+    errors = {field.key: error for field in what.form if (error := _error(field, values[field.key]))}
+    if errors:
+        raise Problem("unprocessable", "The form is not filled in.", extra={"errors": errors})
+    key, address = email_in(what, values)
+    if what.domains and not _at_one_of(address, what.domains):
+        said = "This document is not for addresses at this domain. Use the one you were written to."
+        raise Problem("forbidden", "The address is at another domain.", extra={"errors": {key: said}})
+    return {key: value for key, value in values.items() if value}
+
+
+def email_in(what: Asked, values: Mapping[str, str]) -> tuple[str, str]:
+    """Key and value of the form's one e-mail address, whatever its key is."""
+    key = next(field.key for field in what.form if field.type == "email")
+    return key, values[key]
+
+
+def _error(field: Field, value: str) -> str | None:
+    if not value:
+        return "This is needed." if field.required else None
+    if len(value) > GATE_VALUE_CHARS:
+        return f"This is longer than {GATE_VALUE_CHARS} characters."
+    parse = fields.email if field.type == "email" else fields.text(1, GATE_VALUE_CHARS)
+    try:
+        parse(field.key, value)
+    except Problem:
+        wanted = "an e-mail address such as ada@example.com" if field.type == "email" else "one line of plain text"
+        return f"This must be {wanted}."
+    return None
+
+
+def _at_one_of(address: str, domains: tuple[str, ...]) -> bool:
+    """Whether the domain of ``address`` is one of ``domains``, which are lower-case ASCII; a subdomain is another."""
+    domain = address.rpartition("@")[2].lower()
+    try:
+        encoded = domain.encode("idna").decode()
+        # The codec makes some letters into others (ß into ss), and with that the domain of somebody else.
+        same = domain in (encoded, encoded.encode().decode("idna"))
+    except UnicodeError:
+        return False
+    return same and encoded in domains

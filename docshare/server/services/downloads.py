@@ -6,7 +6,6 @@ counts, whoever sends the form: unlike a page view it does not happen by looking
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
 from docshare.contract.problems import Problem
@@ -35,10 +34,11 @@ class Copy:
 
 @dataclass(frozen=True)
 class _Form:
-    """How somebody gets a document: ``wanted`` None for as it is stored."""
+    """How somebody gets a document: ``wanted`` None for as it is stored; ``personal`` where it names its reader."""
 
     is_owner: bool
     wanted: Derivation | None
+    personal: bool = False
 
 
 def offered(rt: Runtime, link: Link, cookie: str | None) -> bool:
@@ -47,19 +47,20 @@ def offered(rt: Runtime, link: Link, cookie: str | None) -> bool:
     return (form.is_owner or _allowed(link)) and rules.makeable(link.file.size, as_stored=form.wanted is None)
 
 
-def take(rt: Runtime, link: Link, cookie: str | None, country: str | None) -> Copy:
+def take(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None, country: str | None) -> Copy:
     """Make the copy and write down that it was taken.
 
-    Parameters: ``cookie`` the session cookie of whoever asks; ``country`` two letters or None. Raises Problem:
-    ``forbidden`` when downloading is off or the copy cannot be made of so large a document, ``unprocessable`` and
-    ``unavailable`` when it cannot be made at all or now, ``not_found`` when the bytes are gone.
+    Parameters: ``cookie`` the session cookie of whoever asks, ``viewer_token`` what their browser holds for the link;
+    ``country`` two letters or None. Raises Problem: ``forbidden`` when downloading is off or the copy cannot be made of
+    so large a document, ``unprocessable`` and ``unavailable`` when it cannot be made at all or now, ``not_found`` when
+    the bytes are gone.
     """
-    form = _form(rt, link, cookie)
+    form = _form(rt, link, cookie, viewer_token)
     if not (form.is_owner or _allowed(link)):
         raise Problem("forbidden", "The owner of this document has not allowed downloading it.")
     if not rules.makeable(link.file.size, as_stored=form.wanted is None):
         raise Problem("forbidden", "This document is too large to be downloaded in the form that its owner allows.")
-    copy = _opened(rt, link, form.wanted)
+    copy = _opened(rt, link, form)
     try:
         _record(rt, link, form, country)
     except BaseException:
@@ -68,24 +69,27 @@ def take(rt: Runtime, link: Link, cookie: str | None, country: str | None) -> Co
     return copy
 
 
-def _form(rt: Runtime, link: Link, cookie: str | None) -> _Form:
+def _form(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None = None) -> _Form:
     file = link.file
     if page_range.is_owner(rt, link, cookie):
         return _Form(True, None)
-    shown, mark = page_range.for_readers(link), marking.for_copy(rt, link)
-    if shown.covers(file.total_pages) and mark is None:
+    shown, watermark = page_range.for_readers(link), marking.for_copy(rt, link, viewer_token)
+    if watermark is not None:
+        wanted = Derivation(file.total_pages, shown.first, shown.last, watermark.mark)
+        return _Form(False, wanted, watermark.personal)
+    if shown.covers(file.total_pages):
         return _Form(False, None)
-    return _Form(False, Derivation(file.total_pages, shown.first, shown.last, mark))
+    return _Form(False, Derivation(file.total_pages, shown.first, shown.last))
 
 
 def _allowed(link: Link) -> bool:
     return rules.allowed(json.loads(link.file.settings), link.overrides)
 
 
-def _opened(rt: Runtime, link: Link, wanted: Derivation | None) -> Copy:
+def _opened(rt: Runtime, link: Link, form: _Form) -> Copy:
     for _ in range(2):
         try:
-            file = _path(rt, link, wanted).open("rb")
+            file = _bytes(rt, link, form)
         except FileNotFoundError:
             continue  # newer files pushed it out since it was found, or the document was destroyed
         size = file.seek(0, 2)
@@ -94,12 +98,13 @@ def _opened(rt: Runtime, link: Link, wanted: Derivation | None) -> Copy:
     raise Problem("not_found", "There is no such link.")
 
 
-def _path(rt: Runtime, link: Link, wanted: Derivation | None) -> Path:
-    file, blob = link.file, rt.blobs.path(link.file.blob)
+def _bytes(rt: Runtime, link: Link, form: _Form) -> IO[bytes]:
+    file, blob, wanted = link.file, rt.blobs.path(link.file.blob), form.wanted
     if wanted is None:
-        return blob
+        return blob.open("rb")
+    asked = (file.uuid, file.content_version, blob, wanted)
     try:
-        return rt.pages.document(file.uuid, file.content_version, blob, wanted)
+        return rt.pages.copy(*asked) if form.personal else rt.pages.document(*asked).open("rb")
     except Unrenderable as error:
         if error.lasting:
             detail = "This document cannot be downloaded in the form that its owner allows."

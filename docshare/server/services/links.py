@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 from docshare.contract.fields import is_short_id, is_uuid
 from docshare.contract.limits import SLUG_CHARS
 from docshare.contract.plans import Plan
-from docshare.server.rules import gates, lifecycle
+from docshare.server.rules import lifecycle
 from docshare.server.runtime import Runtime
-
-LOCKED = "locked"
 
 _SLUG = re.compile(f"[a-z0-9-]{{1,{SLUG_CHARS}}}")
 
@@ -58,9 +56,9 @@ class SharedInvite(NamedTuple):
 @dataclass(frozen=True)
 class Link:
     """A share link that leads somewhere. ``public_id``: what the page's own addresses are keyed by, the short id or
-    UUID the reader came with, the short id when the page came by its slug; ``state``: ``live``, ``expired``,
-    ``burned``, or ``locked`` where it asks for something before it opens; ``variant`` and ``invite``: whose link it is,
-    both None on the canonical link.
+    UUID the reader came with, the short id when the page came by its slug; ``state``: ``live``, ``expired`` or
+    ``burned``; ``variant`` and ``invite``: whose link it is, both None on the canonical link. What a link asks before
+    it opens stands in ``entry``.
 
     Nothing of ``file`` that names the canonical link may reach the reader of a variant or an invitee.
     """
@@ -113,7 +111,6 @@ def resolve(rt: Runtime, name: str) -> Link | None:
     state = lifecycle.state(trashed_at=file.trashed_at, burned_at=file.burned_at, delete_at=file.delete_at, now=now)
     if state == lifecycle.TRASHED:
         return None
-    state = LOCKED if state == lifecycle.LIVE and _asks(file) else state
     if isinstance(whose, SharedInvite):
         return Link(file, public_id, state, invite=whose)
     return Link(file, public_id, state, variant=whose)
@@ -174,8 +171,3 @@ def _by_slug(rt: Runtime, name: str) -> _Found | None:
         return None
     file = SharedFile._make(found)
     return file, file.short_id, None
-
-
-def _asks(file: SharedFile) -> bool:
-    settings = json.loads(file.settings)
-    return gates.asks(protected=bool(file.protected), view_limit=file.view_limit, settings=settings)

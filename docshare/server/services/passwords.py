@@ -3,6 +3,7 @@
 from threading import BoundedSemaphore
 
 from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
 
 from docshare.server.runtime import Runtime
 
@@ -17,3 +18,12 @@ def hashed(rt: Runtime, password: str) -> str:
     """What is stored of ``password``: its argon2id hash with parameters and salt. Slow, so never in a transaction."""
     with _ROOM:
         return _HASHER.hash(password, salt=rt.secret(_SALT_BYTES))
+
+
+def matches(stored: str, password: str) -> bool:
+    """Whether ``stored`` is the hash of ``password``. As slow as hashing, however long the password is."""
+    with _ROOM:
+        try:
+            return _HASHER.verify(stored, password)
+        except (VerificationError, InvalidHashError):
+            return False

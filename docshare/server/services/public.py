@@ -7,9 +7,8 @@ from typing import Any
 from docshare.contract.fields import is_short_id, is_uuid
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS
-from docshare.server.rules import gates
 from docshare.server.runtime import Runtime
-from docshare.server.services import links, page_range
+from docshare.server.services import entry, links, page_range
 from docshare.server.services.links import Link
 
 _DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()}
@@ -39,7 +38,7 @@ class Notice:
     @property
     def asks(self) -> bool:
         """Whether the link asks for something before it shows any page."""
-        return self.link.state == links.LOCKED
+        return bool(entry.asked(self.link).kinds)
 
 
 def metadata(rt: Runtime, name: str) -> Notice:
@@ -57,6 +56,5 @@ def metadata(rt: Runtime, name: str) -> Notice:
 def notice(link: Link) -> Notice:
     """What may be told of ``link``."""
     stored = json.loads(link.file.settings)
-    # A view limit alone hides the pages and not the name: it protects nobody's secret, it counts.
-    nameless = gates.asks(protected=bool(link.file.protected), view_limit=None, settings=stored)
-    return Notice(link, {**_DEFAULTS, **stored, **link.overrides}, page_range.for_readers(link).size, nameless)
+    told = {**_DEFAULTS, **stored, **link.overrides}
+    return Notice(link, told, page_range.for_readers(link).size, entry.hides_name(link))

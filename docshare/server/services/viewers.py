@@ -53,13 +53,13 @@ def find(rt: Runtime, link: Link, token: str | None) -> Viewer | None:
     return viewer if (viewer.file_id, viewer.variant_id, viewer.invite_id) == _place(link) else None
 
 
-def know(rt: Runtime, link: Link, token: str | None) -> Known:
+def know(rt: Runtime, link: Link, token: str | None, *, given: str | None = None) -> Known:
     """The viewer of ``link`` who holds ``token``, or a new one, in the caller's transaction. An invitee's address and
-    name are known from the start."""
+    name are known from the start. ``given`` is the token of a new one, who gets a random one otherwise."""
     viewer = find(rt, link, token)
     if viewer is not None:
         return Known(viewer, None)
-    given = rt.token(_TOKEN_CHARS)
+    given = given or rt.token(_TOKEN_CHARS)
     invite = link.invite
     person = (invite.email, invite.name) if invite else (None, None)
     size = _NAME_BYTES

@@ -6,26 +6,23 @@ What counts and for how long is decided in ``rules/reading.py``; rows are writte
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from docshare.contract.limits import BURN_DELAY_MS, MINUTE, READER_SALT_MS, RatePolicy
-from docshare.contract.plans import DAY
+from docshare.contract.limits import MINUTE, READER_SALT_MS, UNCOUNTED_KEPT_MS, RatePolicy
 from docshare.contract.problems import Problem
 from docshare.server.limits import address_key
-from docshare.server.rules import lifecycle, reading, view_token
+from docshare.server.rules import reading, view_token
 from docshare.server.rules.agents import describe
 from docshare.server.rules.identity import reader_of
 from docshare.server.rules.page_window import Window
 from docshare.server.rules.reading import Beacon
 from docshare.server.rules.view_token import Opening
 from docshare.server.runtime import Runtime
-from docshare.server.services import links, view_sessions, viewers
+from docshare.server.services import entry, links, rollups, view_sessions, viewers
 from docshare.server.services.links import Link
 from docshare.server.services.secrets import instance_secret
 from docshare.server.services.view_sessions import Place, Session
 
 # A view cannot be proven, so making views up is made slow; an office of hundreds behind one address still fits.
 SESSION_STARTS = RatePolicy("sessions", 300, 10 * MINUTE, "address")
-
-UNCOUNTED_KEPT_MS = 90 * DAY  # sessions of programs, scanners and prefetchers, for whoever asks why
 
 LONGEST_BEACON = reading.LONGEST_BODY  # bytes
 
@@ -88,9 +85,9 @@ def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
     Spec gap: owner previews create no session.
 
     Raises Problem: ``bad_request`` and ``payload_too_large`` for what is no beacon, ``forbidden`` for a token that is
-    not ours, of another link or too old and for a locked link, ``not_found`` and ``gone`` for a dead one, ``conflict``
-    when the session is over (the reader's browser then begins its next one), ``rate_limited`` when one network starts
-    too many.
+    not ours, of another link or too old and for a link that asks for what this reader has not given, ``not_found`` and
+    ``gone`` for a dead one, ``conflict`` when the session is over (the reader's browser then begins its next one),
+    ``rate_limited`` when one network starts too many.
     """
     token, beacon = reading.parse_body(body, sender.prefetch)
     now = rt.clock()
@@ -101,7 +98,7 @@ def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
         link = links.resolve(rt, name)
         if link is None:
             raise Problem("not_found", "There is no such link.")
-        if not _is_reader(link, sender, now):
+        if not _is_reader(rt, link, sender):
             return
         session = view_sessions.find(rt, opening.nonce, beacon.part)
         if session is not None:
@@ -137,6 +134,18 @@ def forget_uncounted(rt: Runtime) -> int:
             return forgotten
 
 
+def forget_beacons(rt: Runtime) -> int:
+    """Delete what counted sessions were computed from, 90 days after they ended. Returns of how many sessions."""
+    now = rt.clock()
+    forgotten = 0
+    while True:
+        with rt.db.write():
+            batch = rollups.forget_beacons(rt, now, _END_BATCH)
+        forgotten += batch
+        if batch < _END_BATCH:
+            return forgotten
+
+
 def forget_salts(rt: Runtime) -> int:
     """Destroy the reader salts past their 30 days, so that nobody can tell those readers again. Returns how many."""
     with rt.db.write():
@@ -157,15 +166,15 @@ def _go_on(rt: Runtime, session: Session, beacon: Beacon, now: int) -> None:
         view_sessions.add(rt, session, beacon, now)
 
 
-def _is_reader(link: Link, sender: Sender, now: int) -> bool:
-    """False for the owner. Raises ``gone`` for a link that is dead, ``forbidden`` for a locked one."""
-    file = link.file
-    # Spec gap: who took one of the last units of a view limit keeps reading until the sweep.
-    if link.state == lifecycle.EXPIRED or (file.burned_at is not None and now >= file.burned_at + BURN_DELAY_MS):
-        raise Problem("gone", "This link is no longer available.")
-    if link.state == links.LOCKED:
-        raise Problem("forbidden", "This document was locked since the page was loaded.")
-    return file.owner_id is None or file.owner_id != sender.account_id
+def _is_reader(rt: Runtime, link: Link, sender: Sender) -> bool:
+    """False for the owner. Raises ``gone`` for a link that is dead, ``forbidden`` for one that asks for what this
+    reader has not given: its password was changed since the page was loaded, for example."""
+    owed = entry.standing(rt, link, sender.viewer_token).owed
+    if link.file.owner_id is not None and link.file.owner_id == sender.account_id:
+        return False
+    if owed:
+        raise Problem("forbidden", "This document asks for something; load its page again.")
+    return True
 
 
 def _limit_starts(rt: Runtime, sender: Sender) -> None:
@@ -198,6 +207,7 @@ def _start(rt: Runtime, opening: Opening, link: Link, beacon: Beacon, sender: Se
         variant_id=link.variant and link.variant.id,
         viewer_id=viewer and viewer.id,
         invite_id=link.invite and link.invite.id,
+        shown_pages=opening.pages,
     )
     state = reading.begin(now, earliest, agent.program, opening.prefetched)
     return view_sessions.insert(rt, place, state)

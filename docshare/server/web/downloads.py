@@ -1,6 +1,6 @@
 """The public download: a form post, so that previews and scanners, which follow links, download nothing."""
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, make_response, redirect
 
 from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
@@ -9,7 +9,7 @@ from docshare.server.headers import content_disposition
 from docshare.server.limits import address_key
 from docshare.server.services import downloads
 from docshare.server.shell import client_address, client_country, rt
-from docshare.server.web import csrf, troubles
+from docshare.server.web import csrf, troubles, viewer_cookie
 from docshare.server.web.public import open_link
 from docshare.server.web.sign_in import session_cookie
 
@@ -27,6 +27,8 @@ def download(name: str) -> Response:
     try:
         return _copy(name)
     except Problem as problem:
+        if problem.extra.get("reason") == troubles.ASKS:
+            return make_response(redirect(f"/{name}", 303))  # its page asks; what was given before is worth nothing now
         return troubles.page(problem)
 
 
@@ -39,7 +41,7 @@ def _copy(name: str) -> Response:
     link = open_link(rt(), name)
     if link.public_id not in (name, name.lower()):
         raise Problem("not_found", "There is no such link.")
-    copy = downloads.take(rt(), link, session_cookie(), client_country())
+    copy = downloads.take(rt(), link, session_cookie(), viewer_cookie.held(link), client_country())
     response = answers.from_file(copy.file, copy.size, "application/pdf")
     response.headers["Content-Disposition"] = content_disposition("attachment", copy.name)
     return response

@@ -5,7 +5,7 @@ Nothing here writes: a GET of a share page, by whomever, changes no row. What a 
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
@@ -16,15 +16,25 @@ from docshare.server.limits import address_key
 from docshare.server.pdf.engine import Unrenderable
 from docshare.server.pdf.pages import WIDTHS
 from docshare.server.runtime import Runtime
-from docshare.server.services import downloads, links, page_range, settings
+from docshare.server.services import downloads, entry, links, page_range, settings
+from docshare.server.services.entry import Standing
 from docshare.server.services.links import Link
 from docshare.server.services.page_range import Sight
 from docshare.server.shell import client_address, rt
-from docshare.server.web import assets, derived, headers, plain, troubles
+from docshare.server.web import (
+    assets,
+    branding,
+    derived,
+    feedback_facts,
+    gate_page,
+    headers,
+    plain,
+    troubles,
+    viewer_cookie,
+)
 from docshare.server.web.beacons import page_token
 from docshare.server.web.sign_in import session_cookie
 
-VIEWER_MODE = "standard"
 PLACEHOLDERS = 200  # pages that stand in the HTML itself; of longer documents, scripts make the others
 _PAGE_CACHE = "private, max-age=600"
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
@@ -57,7 +67,7 @@ def share_page(name: str) -> Response:
     """The share page of a short id, a UUID or a slug. ``?page=`` opens it there, and puts the words of the pages around
     into the HTML for those who read without scripts."""
     try:
-        return _viewer(open_link(rt(), name), embed=False)
+        return _page(found_link(rt(), name), name, embed=False)
     except Problem as problem:
         return troubles.page(problem)
 
@@ -66,10 +76,7 @@ def share_page(name: str) -> Response:
 def embed_page(name: str) -> Response:
     """The same page for framing by any site."""
     try:
-        link = open_link(rt(), name)
-        if link.public_id not in (name, name.lower()):
-            raise _unknown()  # Spec gap: the page for framing is never built from a slug
-        return headers.allow_framing(_viewer(link, embed=True))
+        return headers.allow_framing(_page(embedded_link(rt(), name), name, embed=True))
     except Problem as problem:
         return headers.allow_framing(troubles.page(problem))
 
@@ -87,7 +94,12 @@ def page_image(name: str, page: str, width: str) -> Response:
     shown = _sight(link)
     number = _page_of(shown, page)
     file, blob = link.file, runtime.blobs.path(link.file.blob)
-    make = partial(runtime.pages.image, file.uuid, file.content_version, blob, number, int(width), shown.watermark)
+    asked = (file.uuid, file.content_version, blob, number, int(width))
+    watermark = shown.watermark
+    if watermark is not None and watermark.personal:
+        stamp = partial(runtime.pages.stamped, *asked, watermark.mark)
+        return _page_answer(lambda: Response(stamp(), content_type="image/jpeg"))
+    make = partial(runtime.pages.image, *asked, watermark and watermark.mark)
     return _page_answer(lambda: derived.answer(make(), "image/jpeg"))
 
 
@@ -106,16 +118,22 @@ def page_text(name: str, page: str) -> Response:
 
 
 def open_link(runtime: Runtime, name: str) -> Link:
-    """The link ``name``, alive. Everything that serves a byte of a document comes through here.
+    """The link ``name``, which the sender of the running request may read. Everything that serves or takes a byte of a
+    document comes through here, but for the page itself, which asks for what is owed instead.
 
-    Raises as ``found_link``, ``gone`` with its reason, and ``forbidden`` for a locked one.
+    Raises as ``found_link``, ``gone`` with its reason, and ``forbidden`` while something is owed.
     """
     link = found_link(runtime, name)
-    if link.state == links.LOCKED:
-        raise troubles.locked()
-    if link.state != "live":
-        ended = link.file.burned_at if link.state == "burned" else link.file.delete_at
-        raise Problem("gone", "This link is no longer available.", extra={"reason": link.state, "ended": ended})
+    if _standing(link, opening=False).owed:
+        raise troubles.asks()
+    return link
+
+
+def embedded_link(runtime: Runtime, name: str) -> Link:
+    """The link ``name`` for a page inside a frame. Raises as ``found_link``."""
+    link = found_link(runtime, name)
+    if link.public_id not in (name, name.lower()):
+        raise _unknown()  # Spec gap: the page for framing is never built from a slug
     return link
 
 
@@ -140,12 +158,28 @@ def found_link(runtime: Runtime, name: str) -> Link:
     return link
 
 
+def _standing(link: Link, *, opening: bool) -> Standing:
+    """What the sender of the running request owes ``link``; its owner owes nothing. Raises ``gone``."""
+    found = entry.standing(rt(), link, viewer_cookie.held, opening=opening)
+    if found.owed and page_range.is_owner(rt(), link, session_cookie()):
+        return replace(found, owed=frozenset())
+    return found
+
+
+def _page(link: Link, name: str, *, embed: bool) -> Response:
+    """The share page of ``link``, or the page that asks for what is owed before."""
+    standing = _standing(link, opening=True)
+    if standing.owed:
+        return gate_page.page(link, standing, name, embed=embed)
+    return _viewer(link, embed=embed)
+
+
 def _unknown() -> Problem:
     return Problem("not_found", "There is no such link.")
 
 
 def _sight(link: Link) -> Sight:
-    return page_range.sight(rt(), link, session_cookie())
+    return page_range.sight(rt(), link, session_cookie(), viewer_cookie.held(link))
 
 
 def _page_of(shown: Sight, page: str) -> int:
@@ -188,23 +222,27 @@ def _viewer(link: Link, *, embed: bool) -> Response:
         "pages": total,
         "sizes": runs,
         "start": start,
-        "token": page_token(link, shown, VIEWER_MODE, embedded=embed),
+        "token": page_token(link, shown, looks.viewer_mode, embedded=embed),
         "beaconUrl": f"{base}/beacon",
         "viewerMode": looks.viewer_mode,
         "viewerSettings": looks.viewer_settings,
+        **branding.expiry_facts(link),
+        **feedback_facts.facts(link, shown),
     }
-    return make_response(
+    response = make_response(
         render_template(
             "viewer.html",
             facts=facts,
             name=file.original_name,
+            face=branding.face(link, looks),
             embed=embed,
             download=downloads.offered(rt(), link, session_cookie()),
             chunk=chunk,
             leaves=_leaves(runs, chunk, start, words),
-            modules=assets.viewer_modules(),
+            modules=assets.viewer_modules(looks.viewer_mode, *feedback_facts.modules(facts)),
         )
     )
+    return headers.allow_analytics(response) if "ga4Id" in looks.viewer_settings else response
 
 
 def _leaves(runs: list[list[float]], chunk: plain.Chunk, start: int, words: dict[int, str]) -> list[Leaf]:

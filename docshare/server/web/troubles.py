@@ -6,10 +6,11 @@ from flask import Response, make_response, render_template
 
 from docshare.contract.problems import Problem
 
+ASKS = "asks"
+
 
 def page(problem: Problem) -> Response:
-    """A page that says ``problem``. Its ``extra`` may hold ``reason`` (``expired``, ``burned`` or ``locked``) and
-    ``ended`` (ms)."""
+    """A page that says ``problem``. Its ``extra`` may hold ``reason`` (such as ``burned``) and ``ended`` (ms)."""
     ended = problem.extra.get("ended")
     body = render_template(
         "trouble.html",
@@ -22,10 +23,9 @@ def page(problem: Problem) -> Response:
     return response
 
 
-def locked() -> Problem:
+def asks() -> Problem:
     """The refusal of a document that asks for something before it opens: nothing of it is served unasked."""
-    detail = "This document asks for something before it opens, which this version of docshare does not ask yet."
-    return Problem("forbidden", detail, extra={"reason": "locked"})
+    return Problem("forbidden", "This document asks for something before it opens.", extra={"reason": ASKS})
 
 
 def _moment(millis: int) -> dict[str, str]:

@@ -6,12 +6,14 @@ partitioned: inside a frame it belongs to that site and this one, and follows no
 
 from flask import Response, request
 
-from docshare.contract.limits import SECOND
+from docshare.contract.limits import HOUR, SECOND
 from docshare.contract.plans import DAY
 from docshare.server.services.links import Link
 from docshare.server.shell import rt
 
 LIFETIME_MS = 180 * DAY
+
+_TRIAL = "viewer-cookies"
 
 
 def held(link: Link) -> str | None:
@@ -21,13 +23,27 @@ def held(link: Link) -> str | None:
 
 def keep(response: Response, link: Link, token: str | None) -> None:
     """Hand ``token`` to the browser; None changes nothing."""
-    if token is None:
-        return
+    if token is not None:
+        _set(response, _name(link), token, LIFETIME_MS)
+
+
+def try_out(response: Response) -> None:
+    """Find out with the next request whether the browser keeps such cookies here, where a unit of a view limit would be
+    taken for nothing otherwise. It is the same for everybody."""
+    _set(response, _TRIAL, "1", HOUR)
+
+
+def works() -> bool:
+    """Whether the browser kept the cookie that ``try_out`` gave it."""
+    return _TRIAL in request.cookies
+
+
+def _set(response: Response, name: str, value: str, lifetime_ms: int) -> None:
     secure = rt().config.secure
     response.set_cookie(
-        _name(link),
-        token,
-        max_age=LIFETIME_MS // SECOND,
+        name,
+        value,
+        max_age=lifetime_ms // SECOND,
         path="/",
         secure=secure,
         httponly=True,

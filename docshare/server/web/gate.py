@@ -1,0 +1,97 @@
+"""Passing the gate of a link: a form post, which is what takes a unit of a view limit."""
+
+from flask import Blueprint, Response, make_response, redirect, request
+
+from docshare.contract.limits import MINUTE, RatePolicy
+from docshare.contract.problems import Problem
+from docshare.server.limits import address_key
+from docshare.server.services import entry, page_range
+from docshare.server.services.entry import Offer
+from docshare.server.services.links import Link
+from docshare.server.shell import client_address, rt
+from docshare.server.web import csrf, gate_page, headers, troubles, viewer_cookie
+from docshare.server.web.gate_page import VALUE, Attempt
+from docshare.server.web.public import embedded_link, found_link
+from docshare.server.web.sign_in import session_cookie
+
+# Each may cost a password hash. An office of hundreds behind one address still fits.
+ENTRIES = RatePolicy("entries", 300, 10 * MINUTE, "address")
+
+# What the reader can do something about stands in the form; any other problem is a page of its own.
+_IN_THE_FORM = frozenset({"forbidden", "unprocessable", "conflict", "rate_limited"})
+
+blueprint = Blueprint("gate", __name__)
+
+
+@blueprint.post("/<name>/enter")
+def enter(name: str) -> Response:
+    """Open the share page ``name`` for what the form of its gate holds; then back to that page.
+
+    A refusal is the gate again, with what is wrong (403, 409, 422, 429), or a page of its own.
+    """
+    try:
+        _check_request()
+        return _enter(name, found_link(rt(), name), embed=False)
+    except Problem as problem:
+        return troubles.page(problem)
+
+
+@blueprint.post("/embed/<name>/enter")
+def enter_embedded(name: str) -> Response:
+    """The same inside a frame. Where the browser keeps no cookies in it, nothing is taken."""
+    try:
+        _check_request()
+        answer = _enter(name, embedded_link(rt(), name), embed=True)
+    except Problem as problem:
+        answer = troubles.page(problem)
+    return headers.allow_framing(answer)
+
+
+@blueprint.get("/<name>/enter")
+@blueprint.get("/embed/<name>/enter")
+def back(name: str) -> Response:
+    """Whoever loads the address of an answered form again: back to the page, which asks again."""
+    try:
+        found_link(rt(), name)
+        return _to_page(name, embed=request.path.startswith("/embed/"))
+    except Problem as problem:
+        return troubles.page(problem)
+
+
+def _check_request() -> None:
+    csrf.require_no_other_site()
+    allowance = rt().limits.hit(ENTRIES, address_key(client_address()), ENTRIES.limit)
+    if not allowance.allowed:
+        retry = {"Retry-After": str(allowance.reset_s)}
+        raise Problem("rate_limited", "Too many forms from one address.", headers=retry, extra={"reason": "busy"})
+
+
+def _enter(name: str, link: Link, *, embed: bool) -> Response:
+    answer = _to_page(name, embed=embed)
+    if page_range.is_owner(rt(), link, session_cookie()):
+        return answer
+    form = request.form
+    values = {key.removeprefix(VALUE): value for key, value in form.items() if key.startswith(VALUE)}
+    offer = Offer(form.get("password", ""), values, form.get("ticket", ""), client_address())
+    try:
+        if embed and not viewer_cookie.works():
+            said = "Your browser does not let the document open inside another page."
+            raise Problem("forbidden", said, extra={"cornered": True})
+        token = entry.enter(rt(), name, link, viewer_cookie.held(link), offer)
+    except Problem as problem:
+        if problem.code not in _IN_THE_FORM:
+            raise
+        return _again(name, link, Attempt(problem, values), embed=embed)
+    viewer_cookie.keep(answer, link, token)
+    return answer
+
+
+def _again(name: str, link: Link, attempt: Attempt, *, embed: bool) -> Response:
+    # What the link asks may have just been changed, so it is looked up once more.
+    link = found_link(rt(), name)
+    standing = entry.standing(rt(), link, viewer_cookie.held, opening=True)
+    return gate_page.page(link, standing, name, embed=embed, attempt=attempt)
+
+
+def _to_page(name: str, *, embed: bool) -> Response:
+    return make_response(redirect(f"{'/embed' if embed else ''}/{name}{gate_page.query()}", 303))

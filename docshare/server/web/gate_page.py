@@ -1,0 +1,76 @@
+"""The page that asks for what a link wants before it opens: one form for all that a reader still owes.
+
+Showing it takes nothing and stores nothing, so that previews, scanners and prefetching browsers use up no view.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flask import Response, make_response, render_template, request
+
+from docshare.contract.problems import Problem
+from docshare.server.services import entry
+from docshare.server.services.entry import Standing
+from docshare.server.services.links import Link
+from docshare.server.shell import rt
+from docshare.server.web import viewer_cookie
+
+VALUE = "field-"  # before the key of a field in the form's names: a field may be called ``password``
+NEUTRAL_TITLE = "Shared document"
+
+_PAGE = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What was sent before and not taken: ``values`` by key of the form, ``problem`` why."""
+
+    problem: Problem
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+def page(link: Link, standing: Standing, name: str, *, embed: bool, attempt: Attempt | None = None) -> Response:
+    """The gate of ``link``, to which its reader came by ``name``, with what is owed of ``standing``."""
+    problem = attempt.problem if attempt else None
+    errors: dict[str, str] = dict(problem.extra.get("errors", {})) if problem else {}
+    values = attempt.values if attempt else {}
+    body = render_template(
+        "gate.html",
+        name=None if entry.hides_name(link) else link.file.original_name,
+        title=NEUTRAL_TITLE,
+        owed=standing.owed,
+        form=standing.asked.form,
+        custom=standing.asked.custom,
+        values=_known_of(link, standing) | {key: value for key, value in values.items() if value},
+        errors=errors,
+        problem=problem,
+        action=f"{'/embed' if embed else ''}/{name}/enter{query()}",
+        base=f"/{link.public_id}",
+        alone=f"/{link.public_id}{query()}",
+        prefix=VALUE,
+        ticket=entry.ticket(rt()),
+        embed=embed,
+    )
+    response = make_response(body, problem.status if problem else 200)
+    response.headers.update(problem.headers if problem else {})
+    if embed:
+        viewer_cookie.try_out(response)
+    return response
+
+
+def query() -> str:
+    """What of the running request's query goes on with its reader: where to open the page, and that a code led here."""
+    kept = []
+    if _PAGE.fullmatch(request.args.get("page", "")):
+        kept.append(f"page={request.args['page']}")
+    if request.args.get("via") == "qr":
+        kept.append("via=qr")
+    return "?" + "&".join(kept) if kept else ""
+
+
+def _known_of(link: Link, standing: Standing) -> dict[str, str]:
+    """An invitee's address, which they need not type again."""
+    if link.invite is None:
+        return {}
+    return {row.key: link.invite.email for row in standing.asked.form if row.type == "email"}

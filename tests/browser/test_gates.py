@@ -1,0 +1,240 @@
+"""The gate of a link in a real browser: filled in with the keyboard alone, on a phone, and inside frames."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+from playwright.sync_api import Browser, Frame, Page
+
+from tests.browser.conftest import Share
+from tests.support.axe import serious
+from tests.support.browsing import Visitor, visitor
+from tests.support.pdfs import simple_pdf
+from tests.support.served import Served
+
+FORM = [
+    {"key": "who", "label": "Your name", "type": "text", "required": True},
+    {"key": "mail", "label": "Work e-mail", "type": "email", "required": True},
+    {"key": "firm", "label": "Company", "type": "company", "required": False},
+]
+EVERYTHING: dict[str, Any] = {"password": "open sesame", "gateFields": FORM, "viewLimit": 3}
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+class Gated:
+    """A shared document that asks for ``settings``."""
+
+    def __init__(self, server: Served, url: str, settings: dict[str, Any]) -> None:
+        self._api = f"{server.url}/api/v1/files/{urlsplit(url).path.strip('/')}"
+        self._headers = server.headers
+        self.url = url
+        parts = urlsplit(url)
+        self.embed = f"{parts.scheme}://{parts.netloc}/embed{parts.path}"
+        answer = requests.put(f"{self._api}/settings", headers=self._headers, json=settings, timeout=30)
+        assert answer.status_code == 200, answer.text
+
+    def consumed(self) -> int:
+        """How many units of the view limit are used up."""
+        return int(requests.get(self._api, headers=self._headers, timeout=30).json()["viewsConsumed"])
+
+
+@pytest.fixture
+def gate(server: Served, share: Share) -> Any:
+    def make(**settings: Any) -> Gated:
+        return Gated(server, share(simple_pdf(pages=3), "Secret plan.pdf"), settings)
+
+    return make
+
+
+def reads(page: Page | Frame) -> None:
+    """Wait until the first page is there."""
+    page.locator(".pages.is-live .page.is-ready").first.wait_for()
+
+
+def focused(page: Page) -> str:
+    return str(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
+
+
+def expected(person: Visitor, status: int) -> None:
+    """A browser writes refusals of a page it was sent to down as errors; nothing else may stand there."""
+    assert [text for text in person.complaints if f"status of {status}" not in text] == []
+
+
+def test_password_form_and_view_with_the_keyboard_alone(browser: Browser, gate: Any) -> None:
+    link = gate(**EVERYTHING)
+    with visitor(browser) as person:
+        page = person.page
+        page.goto(link.url)
+        assert "Secret plan" not in page.content()
+        assert focused(page) == "password"
+        page.keyboard.type("open says me")
+        page.keyboard.press("Tab")
+        page.keyboard.type("Ada")
+        page.keyboard.press("Tab")
+        page.keyboard.type("ada@a.example")
+        page.keyboard.press("Enter")
+        page.get_by_text("This is not the password.").wait_for()
+        assert focused(page) == "password"
+        field = page.get_by_label("Password")
+        assert field.get_attribute("aria-invalid") == "true"
+        assert page.locator(f"#{field.get_attribute('aria-describedby')}").inner_text() == "This is not the password."
+        assert field.input_value() == ""
+        assert page.get_by_label("Your name").input_value() == "Ada"
+        assert page.get_by_label("Work e-mail").input_value() == "ada@a.example"
+        assert link.consumed() == 0
+        page.keyboard.type("open sesame")
+        page.keyboard.press("Enter")
+        reads(page)
+        assert page.url == link.url
+        page.reload()
+        reads(page)
+        expected(person, 403)
+    assert link.consumed() == 1
+
+
+def test_a_second_click_of_the_impatient_takes_no_second_unit(browser: Browser, gate: Any) -> None:
+    link = gate(viewLimit=1)
+    with visitor(browser) as person:
+        person.page.goto(link.url)
+        person.page.get_by_role("button", name="Open document").dblclick()
+        reads(person.page)
+        assert person.complaints == []
+    assert link.consumed() == 1
+
+
+def test_without_scripts_the_gate_works_too(browser: Browser, gate: Any) -> None:
+    link = gate(**EVERYTHING)
+    with visitor(browser, java_script_enabled=False) as person:
+        page = person.page
+        page.goto(link.url)
+        page.get_by_label("Password").fill("open sesame")
+        page.get_by_label("Your name").fill("Ada")
+        page.get_by_label("Work e-mail").fill("ada@a.example")
+        page.get_by_role("button", name="Open document").click()
+        page.get_by_role("img", name="Page 1", exact=True).first.wait_for()
+        assert person.complaints == []
+
+
+def test_the_browser_itself_asks_for_what_is_missing(browser: Browser, gate: Any) -> None:
+    link = gate(requireEmail=True)
+    with visitor(browser) as person:
+        page = person.page
+        page.goto(link.url)
+        assert focused(page) == "field-email"
+        page.keyboard.type("ada")
+        page.keyboard.press("Enter")
+        assert page.locator("#field-email:invalid").count() == 1
+        page.keyboard.type("@a.example")
+        page.keyboard.press("Enter")
+        reads(page)
+        assert person.complaints == []
+
+
+@pytest.mark.parametrize("options", [{}, PHONE, {"color_scheme": "dark"}], ids=["desk", "phone", "dark"])
+@pytest.mark.parametrize("settings", [EVERYTHING, {"requireEmail": True}, {"viewLimit": 3}], ids="-".join)
+def test_a_gate_has_no_serious_violation(
+    browser: Browser, gate: Any, settings: dict[str, Any], options: dict[str, Any]
+) -> None:
+    link = gate(**settings)
+    with visitor(browser, **options) as person:
+        person.page.goto(link.url)
+        assert serious(person.page) == []
+        if "password" in settings:
+            for field, value in (("Password", "x"), ("Your name", "Ada"), ("Work e-mail", "ada@a.example")):
+                person.page.get_by_label(field).fill(value)
+            person.page.get_by_role("button", name="Open document").click()
+            person.page.get_by_text("This is not the password.").wait_for()
+            assert serious(person.page) == []
+        person.page.goto(link.embed)
+        assert serious(person.page) == []
+
+
+@pytest.mark.parametrize("size", [(390, 844), (320, 568), (844, 390)], ids=str)
+def test_on_a_phone_everything_is_within_reach(browser: Browser, gate: Any, size: tuple[int, int]) -> None:
+    link = gate(**EVERYTHING)
+    width, height = size
+    with visitor(browser, **(PHONE | {"viewport": {"width": width, "height": height}})) as person:
+        page = person.page
+        page.goto(link.url)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        boxes = [row.bounding_box() for row in page.locator(".field input, .gate .button").all()]
+        assert len(boxes) == 5
+        for box in boxes:
+            assert box is not None
+            assert box["height"] >= 44
+            assert box["x"] >= 16
+            assert box["x"] + box["width"] <= width - 16
+        sizes = page.evaluate("[...document.querySelectorAll('.field input')].map(i => getComputedStyle(i).fontSize)")
+        assert set(sizes) == {"16px"}  # of smaller text the phone zooms in
+        page.get_by_label("Password").fill("open sesame")
+        page.get_by_label("Your name").fill("Ada")
+        page.get_by_label("Work e-mail").fill("ada@a.example")
+        page.get_by_role("button", name="Open document").tap()
+        reads(page)
+        assert person.complaints == []
+
+
+@contextmanager
+def framing(address: str, host: str) -> Iterator[str]:
+    """Address of a page of another origin that frames ``address``; ``localhost`` is another site too."""
+
+    class Host(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = f'<!doctype html><iframe name="framed" src="{address}" width="900" height="700"></iframe>'.encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Host)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://{host}:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def framed(page: Page) -> Frame:
+    found = page.frame("framed")
+    assert found is not None
+    return found
+
+
+def test_the_gate_opens_inside_a_frame_of_another_origin(browser: Browser, gate: Any) -> None:
+    link = gate(password="open sesame", viewLimit=2)
+    with framing(link.embed, "127.0.0.1") as address, visitor(browser) as person:
+        person.page.goto(address)
+        frame = framed(person.page)
+        frame.get_by_label("Password").fill("open sesame")
+        frame.get_by_role("button", name="Open document").click()
+        reads(frame)
+        assert [text for text in person.complaints if "favicon" not in text and "404" not in text] == []
+    assert link.consumed() == 1
+
+
+def test_where_a_frame_keeps_no_cookies_no_view_is_taken_and_a_window_of_its_own_is_offered(
+    browser: Browser, gate: Any
+) -> None:
+    """Over plain HTTP a frame of another site keeps none."""
+    link = gate(viewLimit=1)
+    with framing(link.embed, "localhost") as address, visitor(browser) as person:
+        person.page.goto(address)
+        frame = framed(person.page)
+        frame.get_by_role("button", name="Open document").click()
+        frame.get_by_role("alert").wait_for()
+        assert link.consumed() == 0
+        with person.context.expect_page() as opening:
+            frame.get_by_role("link", name="Open in a window of its own").click()
+        alone = opening.value
+        alone.get_by_role("button", name="Open document").click()
+        reads(alone)
+        assert alone.url == link.url
+    assert link.consumed() == 1

@@ -1,0 +1,328 @@
+"""The page that asks for what a link wants before it opens, and passing it."""
+
+import re
+import threading
+from typing import Any
+
+import pytest
+
+from tests.support.cast import BASE_URL, World
+from tests.support.guest import PAGES, Guest, errors, inputs, ticket_of
+from tests.support.owner import put
+from tests.support.reader import everything
+from tests.support.rows import change_file, count
+
+ODD = "<script>\"'&</script>"
+FORM = [
+    {"key": "password", "label": f"Your {ODD}", "type": "text", "required": False},
+    {"key": "mail", "label": "Work mail", "type": "email", "required": True},
+    {"key": "phone", "label": "Phone", "type": "phone", "required": True},
+    {"key": "firm", "label": "Company", "type": "company", "required": False},
+]
+ALL = {"password": "Sesam & öffne", "gateFields": FORM, "viewLimit": 5}
+GIVEN = {"password": "Ada", "mail": "ada@a.example", "phone": "+49 30 1"}
+
+
+@pytest.fixture
+def made(world: World) -> dict[str, Any]:
+    """Pia's file, which asks for nothing yet."""
+    return world.pia.upload()
+
+
+def test_one_form_asks_for_everything_at_once(world: World, made: dict[str, Any]) -> None:
+    put(world, made, **ALL)
+    page = Guest(world, made["shortId"]).looks()
+    assert page.status_code == 200
+    found = inputs(page)
+    assert list(found) == ["password", "field-password", "field-mail", "field-phone", "field-firm", "ticket"]
+    assert [found[name]["type"] for name in found] == ["password", "text", "email", "tel", "text", "hidden"]
+    assert [name for name in found if "required" in found[name]] == ["password", "field-mail", "field-phone"]
+    assert re.findall(r'<label for="(.+?)">(.+?)</label>', page.text) == [
+        ("password", "Password"),
+        (
+            "field-password",
+            'Your &lt;script&gt;&#34;&#39;&amp;&lt;/script&gt; <span class="field-optional">optional</span>',
+        ),
+        ("field-mail", "Work mail"),
+        ("field-phone", "Phone"),
+        ("field-firm", 'Company <span class="field-optional">optional</span>'),
+    ]
+    assert "<script" not in page.text
+    assert "autofocus" in found["password"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "names", "words"),
+    [
+        ({"password": "x"}, ["password"], "the password that came with the link"),
+        ({"requireEmail": True}, ["field-email"], "asks for your e-mail address first"),
+        ({"gateFields": FORM[1:2]}, ["field-mail"], "asks for a few details first"),
+        ({"password": "x", "requireEmail": True}, ["password", "field-email"], "asks who you are"),
+        ({"viewLimit": 1}, [], "a limited number of times"),
+    ],
+)
+def test_only_what_the_link_asks_for_is_asked(
+    world: World, made: dict[str, Any], settings: dict[str, Any], names: list[str], words: str
+) -> None:
+    put(world, made, **settings)
+    page = Guest(world, made["shortId"]).looks()
+    assert list(inputs(page)) == [*names, "ticket"]
+    assert words in page.text
+
+
+def test_the_name_stands_there_only_where_just_views_are_counted(world: World, made: dict[str, Any]) -> None:
+    put(world, made, viewLimit=1)
+    page = Guest(world, made["shortId"]).looks().text
+    assert "<h1><bdi>report.pdf</bdi></h1>" in page
+    assert "<title>report.pdf</title>" in page
+    put(world, made, password="x")
+    page = Guest(world, made["shortId"]).looks().text
+    assert "report.pdf" not in page
+    assert "<title>Shared document</title>" in page
+    assert '<meta property="og:title" content="Shared document">' in page
+
+
+def test_what_opened_it_leads_back_to_the_page_with_the_cookie_of_the_reader(
+    world: World, made: dict[str, Any]
+) -> None:
+    put(world, made, **ALL)
+    guest = Guest(world, made["shortId"])
+    answer = guest.sends("Sesam & öffne", **GIVEN)
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/{made['shortId']}")
+    cookie = answer.headers["Set-Cookie"]
+    assert cookie.startswith(f"viewer-{made['shortId']}=")
+    assert "HttpOnly" in cookie
+    assert "SameSite=Lax" in cookie
+    assert guest.is_in()
+    assert not Guest(world, made["shortId"]).is_in()
+
+
+@pytest.mark.parametrize("shape", ["shortId", "uuid", "slug"])
+def test_every_name_of_a_link_can_be_entered(world: World, made: dict[str, Any], shape: str) -> None:
+    put(world, made, password="x", slug="the-plan")
+    guest = Guest(world, {**made, "slug": "the-plan"}[shape])
+    assert guest.sends("x").headers["Location"] == guest.path
+    assert guest.is_in()
+
+
+@pytest.mark.parametrize(
+    ("query", "kept"),
+    [
+        ("?page=3&via=qr", "?page=3&via=qr"),
+        ("?via=qr", "?via=qr"),
+        ("?page=0&via=mail&next=//evil.example", ""),
+        ("?page=3%0d%0aX:1", ""),
+    ],
+)
+def test_where_to_open_it_and_that_a_code_led_here_survive_the_gate(
+    world: World, made: dict[str, Any], query: str, kept: str
+) -> None:
+    put(world, made, password="x")
+    guest = Guest(world, made["shortId"])
+    action = f'action="{guest.path}/enter{kept}"'.replace("&", "&amp;")
+    assert action in guest.looks(query).text
+    assert guest.sends("x", query=query).headers["Location"] == guest.path + kept
+
+
+def test_a_wrong_password_says_so_at_its_field_and_keeps_all_but_itself(world: World, made: dict[str, Any]) -> None:
+    put(world, made, **ALL)
+    answer = Guest(world, made["shortId"]).sends("sesam", mail="ada@a.example", phone=ODD)
+    assert answer.status_code == 403
+    assert errors(answer) == {"password": "This is not the password."}
+    found = inputs(answer)
+    assert (found["password"]["aria-invalid"], found["password"]["aria-describedby"]) == ("true", "password-error")
+    assert [name for name in found if "autofocus" in found[name]] == ["password"]
+    assert found["field-mail"]["value"] == "ada@a.example"
+    assert found["field-phone"]["value"] == ODD
+    assert "value" not in found["password"]
+    assert "sesam" not in answer.text
+
+
+def test_fields_that_are_not_right_say_so_each_at_its_place(world: World, made: dict[str, Any]) -> None:
+    put(world, made, **ALL)
+    answer = Guest(world, made["shortId"]).sends("Sesam & öffne", mail="ada", password=ODD)
+    assert answer.status_code == 422
+    wrong = {
+        "field-mail": "This must be an e-mail address such as ada@example.com.",
+        "field-phone": "This is needed.",
+    }
+    assert errors(answer) == wrong
+    found = inputs(answer)
+    assert [name for name in found if "autofocus" in found[name]] == ["field-mail"]
+    assert [name for name in found if "aria-invalid" in found[name]] == list(wrong)
+    assert "<title>Error: Shared document</title>" in answer.text
+    assert count(world, "viewers") == 0
+
+
+def test_an_empty_password_is_no_guess(world: World, made: dict[str, Any]) -> None:
+    put(world, made, password="x")
+    guest = Guest(world, made["shortId"])
+    for _ in range(20):
+        answer = guest.sends("")
+        assert (answer.status_code, errors(answer)) == (422, {"password": "This is needed."})
+    assert guest.sends("x").status_code == 303
+
+
+def test_an_address_at_another_domain_is_refused_without_naming_the_right_ones(
+    world: World, made: dict[str, Any]
+) -> None:
+    put(world, made, requireEmail=True, gateDomains=["a.example"])
+    guest = Guest(world, made["shortId"])
+    answer = guest.sends(email="eve@b.example")
+    assert answer.status_code == 403
+    assert list(errors(answer)) == ["field-email"]
+    assert "a.example" not in answer.text
+    assert not guest.is_in()
+    assert guest.sends(email="Ada@A.example").status_code == 303
+
+
+def test_a_refused_form_leaves_nothing_behind(world: World, made: dict[str, Any]) -> None:
+    put(world, made, **ALL)
+    before = everything(world)
+    guest = Guest(world, made["shortId"])
+    for answer in (guest.looks(), guest.sends("no", **GIVEN), guest.sends("Sesam & öffne"), guest.gets(guest.path)):
+        assert PAGES not in answer.text
+    assert everything(world) == before
+
+
+def test_who_passed_once_is_not_asked_again(world: World, made: dict[str, Any]) -> None:
+    put(world, made, password="x", gateFields=FORM)
+    guest = Guest(world, made["shortId"])
+    assert guest.enters("x", **GIVEN)
+    world.clock.advance(days=100)
+    assert guest.is_in()
+    assert guest.sends("wrong").status_code == 303
+    assert count(world, "gate_rows") == 1
+
+
+def test_only_what_is_still_owed_is_asked_again(world: World, made: dict[str, Any]) -> None:
+    put(world, made, password="x", gateFields=FORM)
+    guest = Guest(world, made["shortId"])
+    assert guest.enters("x", **GIVEN)
+    put(world, made, password="y")
+    assert list(inputs(guest.looks())) == ["password", "ticket"]
+    assert guest.enters("y")
+    assert count(world, "gate_rows") == 1
+    assert count(world, "viewers") == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 303),
+        ({"Origin": BASE_URL}, 303),
+        ({"Origin": "null"}, 303),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "null"}, 303),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site", "Origin": BASE_URL}, 403),
+        ({"Origin": "https://evil.example"}, 403),
+    ],
+)
+def test_the_form_of_another_site_takes_nothing(
+    world: World, made: dict[str, Any], headers: dict[str, str], status: int
+) -> None:
+    put(world, made, viewLimit=3)
+    answer = Guest(world, made["shortId"]).posts(f"/{made['shortId']}/enter", headers=headers)
+    assert answer.status_code == status
+    assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["viewsConsumed"] == (status == 303)
+
+
+def test_loading_the_address_of_the_form_leads_back(world: World, made: dict[str, Any]) -> None:
+    put(world, made, password="x")
+    for path in (f"/{made['shortId']}", f"/embed/{made['shortId']}"):
+        answer = world.http.get(f"{path}/enter?page=2")
+        assert (answer.status_code, answer.headers["Location"]) == (303, f"{path}?page=2")
+
+
+@pytest.mark.parametrize("name", ["zzzzzzzzzzzz", "%5Cevil.example", "%2F%2Fevil.example", "..", "%00"])
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_the_form_of_no_link_leads_nowhere(world: World, name: str, method: str) -> None:
+    answer = getattr(world.http, method)(f"/{name}/enter")
+    assert answer.status_code in (404, 405)
+    assert "Location" not in answer.headers
+
+
+def test_the_form_of_a_revoked_link_is_answered_as_that_of_an_unknown_one(world: World, made: dict[str, Any]) -> None:
+    put(world, made, password="x")
+    variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
+    path = f"/api/v1/files/{made['uuid']}/variants/{variant['uuid']}"
+    assert world.pia.put(path, json={"revoked": True}).status_code == 200
+    answers = [Guest(world, name).sends("x") for name in (variant["shortId"], "zzzzzzzzzzzz")]
+    told = [(answer.status_code, answer.data, sorted(set(answer.headers.keys()))) for answer in answers]
+    assert told[0] == told[1]
+    assert told[0][0] == 404
+
+
+@pytest.mark.parametrize("end", ["delete_at", "burned_at", "trashed_at"])
+def test_a_dead_link_lets_nobody_in(world: World, made: dict[str, Any], end: str) -> None:
+    put(world, made, password="x")
+    change_file(world, made["uuid"], **{end: world.clock.now - 1, "purge_at": None})
+    assert Guest(world, made["shortId"]).sends("x").status_code == (404 if end == "trashed_at" else 410)
+
+
+def test_a_link_that_changes_while_its_password_is_looked_at_asks_again(
+    world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(world, made, password="x")
+    write = type(world.rt.db).write
+
+    def changed_first(self: Any) -> Any:
+        monkeypatch.undo()
+        put(world, made, password="y")
+        return write(self)
+
+    monkeypatch.setattr(type(world.rt.db), "write", changed_first)
+    guest = Guest(world, made["shortId"])
+    answer = guest.sends("x")
+    assert answer.status_code == 409
+    assert errors(answer) == {"": "What this link asks for has just been changed. Try again."}
+    assert not guest.is_in()
+
+
+def test_a_form_that_is_sent_twice_lets_in_one_reader(world: World, made: dict[str, Any]) -> None:
+    """An impatient second click: the browser forgets the first answer, and with it the cookie."""
+    put(world, made, **ALL)
+    ticket = ticket_of(Guest(world, made["shortId"]).looks())
+    barrier = threading.Barrier(8)
+    clicks = [Guest(world, made["shortId"]) for _ in range(8)]
+
+    def click(guest: Guest) -> None:
+        barrier.wait(20)
+        guest.sends("Sesam & öffne", ticket=ticket, **GIVEN)
+
+    threads = [threading.Thread(target=click, args=(guest,)) for guest in clicks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert [guest.is_in() for guest in clicks] == [True] * 8
+    assert (count(world, "viewers"), count(world, "gate_rows")) == (1, 1)
+    assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["viewsConsumed"] == 1
+
+
+@pytest.mark.parametrize("ticket", ["", "x", "-", "9" * 15 + "-" + "a" * 20, "1-" + "a" * 20, "é" * 30])
+def test_a_ticket_that_is_none_makes_each_sender_a_reader_of_their_own(
+    world: World, made: dict[str, Any], ticket: str
+) -> None:
+    put(world, made, viewLimit=5)
+    for _ in range(2):
+        assert Guest(world, made["shortId"]).sends(ticket=ticket).status_code == 303
+    assert count(world, "viewers") == 2
+
+
+def test_an_old_ticket_makes_a_reader_of_its_own(world: World, made: dict[str, Any]) -> None:
+    put(world, made, viewLimit=5)
+    ticket = ticket_of(Guest(world, made["shortId"]).looks())
+    Guest(world, made["shortId"]).sends(ticket=ticket)
+    world.clock.advance(hours=1)
+    Guest(world, made["shortId"]).sends(ticket=ticket)
+    assert count(world, "viewers") == 2
+
+
+def test_a_ticket_of_one_link_is_none_of_another(world: World, made: dict[str, Any]) -> None:
+    put(world, made, viewLimit=5)
+    variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
+    ticket = ticket_of(Guest(world, made["shortId"]).looks())
+    for name in (made["shortId"], variant["shortId"]):
+        assert Guest(world, name).sends(ticket=ticket).status_code == 303
+    assert count(world, "viewers") == 2
