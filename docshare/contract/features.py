@@ -16,6 +16,7 @@ OPERATION_PLANS: dict[str, Plan] = {
     "readership.pages": Plan.BASIC,
     "readership.marks": Plan.PRO,
     "readership.annotations": Plan.PRO,
+    "readership.feedback": Plan.PRO,
     "readership.sessions": Plan.PRO,
     "readership.session": Plan.PRO,
     "invites.list": Plan.PRO,

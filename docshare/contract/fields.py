@@ -23,6 +23,9 @@ _COLOUR = re.compile("#[0-9A-Fa-f]{6}")
 _MEASUREMENT = re.compile("G-[A-Z0-9]{10}")
 _SLUG = re.compile(f"[a-z0-9-]{{1,{limits.SLUG_CHARS}}}")
 _GATE_KEY = re.compile(f"[a-z][a-z0-9_]{{0,{limits.GATE_KEY_CHARS - 1}}}")
+# Letters of every script, but nothing that ends an address or a line: an address is put into mails and pages.
+_EMAIL = re.compile(r"[^@\s\"'(),:;<>\[\\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,64}@(?:[\w-]{1,63}\.)*[\w-]{1,63}")
+_EMAIL_CHARS = 254
 _DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+")
 # The authority is matched whole, so userinfo, a backslash or a second reading of the host cannot hide in it.
 _HTTPS_URL = re.compile(
@@ -110,6 +113,15 @@ def text(low: int, high: int) -> Parser[str]:
         return trimmed
 
     return parse
+
+
+def email(name: str, value: object) -> str:
+    """One e-mail address as people have them, trimmed: a local part of up to 64 characters without spaces, quotes,
+    brackets, commas or the like, ``@``, and a domain. It can stand in the header of a mail as it is."""
+    trimmed = _string(name, value).strip()
+    if len(trimmed) > _EMAIL_CHARS or not _EMAIL.fullmatch(trimmed):
+        raise refusal(name, "an e-mail address such as ada@example.com")
+    return trimmed
 
 
 def word(*words: str) -> Parser[str]:

@@ -74,6 +74,8 @@ UNCLAIMED_KEPT_MS = 7 * DAY  # Spec gap: how long an expired file without an own
 VARIANTS_PER_FILE = 200
 VARIANT_LABEL_CHARS = 200
 ASSETS_PER_FILE = 10
+INVITES_PER_FILE = 1_000  # Spec gap: the routes of invitations are additions
+INVITE_NAME_CHARS = 120
 PASSWORD_BYTES = 128
 SLUG_CHARS = 64
 VIEW_LIMIT_MAX = 1_000_000
@@ -98,6 +100,10 @@ REPORT_SESSIONS = 50
 ACTIVE_READER_MS = 60 * SECOND
 READER_SALT_MS = 30 * DAY
 ACTIVITY_KEPT_MS = 90 * DAY
+UNCOUNTED_KEPT_MS = 90 * DAY  # Spec gap: sessions of programs, scanners and prefetchers, for whoever asks why
+BEACONS_KEPT_MS = 90 * DAY  # Spec gap: what a counted session was computed from, from its end on
+REPORT_REFERRERS = 100
+REPORT_CONTACTS = 1_000  # Spec gap: the newest; the gate stream has all of them
 DENIED_COALESCE_MS = MINUTE
 
 # Versioning

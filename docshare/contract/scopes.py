@@ -113,6 +113,7 @@ OPERATIONS: dict[str, Operation] = {
     "readership.pages": Operation("GET", _FILE + "/readership/pages", READERSHIP_READ),
     "readership.marks": Operation("GET", _FILE + "/page-marks", READERSHIP_READ),
     "readership.annotations": Operation("GET", _FILE + "/annotations", READERSHIP_READ),
+    "readership.feedback": Operation("GET", _FILE + "/feedback", READERSHIP_READ, addition=True),
     "readership.sessions": Operation("GET", _FILE + "/readership/sessions", READERSHIP_READ, addition=True),
     "readership.session": Operation("GET", _FILE + "/readership/sessions/{sessionId}", READERSHIP_READ, addition=True),
     "invites.list": Operation("GET", _FILE + "/invites", READERSHIP_READ, addition=True),

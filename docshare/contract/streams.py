@@ -46,6 +46,30 @@ DEFAULT_STREAM = "view"
 # Spec gap: an addition with the cursor rules of the gate stream; its gate.completed rows need the gate stream's plan.
 ACTIVITY = Stream(Plan.FREE, INT64_MAX, ("id", "event", "timestamp", "data"), frozenset())
 
+# Spec gap: an addition; the counted sessions of one file in the order in which they ended, always ascending.
+SESSIONS = Stream(
+    Plan.PRO,
+    INT64_MAX,
+    (
+        "id",
+        "sessionId",
+        "startedAt",
+        "totalTimeMs",
+        "pagesViewed",
+        "country",
+        "deviceType",
+        "browser",
+        "returning",
+        "email",
+        "name",
+        "fromInvite",
+        "variantUuid",
+        "contentVersion",
+        "pages",
+    ),
+    frozenset({"country", "email", "name", "variantUuid"}),
+)
+
 FIRST_ID = 2  # Spec gap: so that since=1 walks the whole history
 LIMIT_DEFAULT = 50
 LIMIT_MIN = 1

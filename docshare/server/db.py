@@ -83,6 +83,13 @@ class Store:
                 if waiting == 1:
                     del self._turns[key]
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All reads of the block see the same state of the database, whatever is written meanwhile; they write
+        nothing."""
+        with self.sqlite.atomic("DEFERRED"):
+            yield
+
     def rows(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of one statement as tuples, past the models: for the hot paths."""
         found: list[tuple[Any, ...]] = self.sqlite.execute_sql(sql, tuple(params)).fetchall()

@@ -19,9 +19,18 @@ ROUTES: tuple[tuple[str, str, str | None], ...] = (
     ("POST", "/api/v1/files/{uuid}/variants", "files:write"),
     ("PUT", "/api/v1/files/{uuid}/variants/{variantUuid}", "files:write"),
     ("DELETE", "/api/v1/files/{uuid}/variants/{variantUuid}", "files:write"),
+    ("GET", "/api/v1/files/{uuid}/invites", "readership:read"),
+    ("POST", "/api/v1/files/{uuid}/invites", "files:write"),
     ("GET", "/api/files/{uuid}/qr-code", None),
     ("GET", "/api/files/{uuid}/metadata", None),
+    ("GET", "/api/v1/files/{uuid}/readership", "readership:read"),
+    ("GET", "/api/v1/files/{uuid}/readership/pages", "readership:read"),
+    ("GET", "/api/v1/files/{uuid}/readership/sessions", "readership:read"),
+    ("GET", "/api/v1/files/{uuid}/readership/sessions/{sessionId}", "readership:read"),
     ("GET", "/api/v1/user", "profile"),
+    ("GET", "/api/v1/files/{uuid}/page-marks", "readership:read"),
+    ("GET", "/api/v1/files/{uuid}/annotations", "readership:read"),
+    ("GET", "/api/v1/files/{uuid}/feedback", "readership:read"),
     ("GET", "/api/v1/events", "readership:read"),
     ("GET", "/api/v1/gate-responses", "readership:read"),
 )
@@ -34,4 +43,4 @@ UNKNOWN_UUID = "00000000-0000-4000-8000-000000000000"
 
 def address(path: str, name: str = UNKNOWN_UUID) -> str:
     """``path`` with a name in place of its placeholder; what else it names is unknown."""
-    return path.replace("{uuid}", name).replace("{variantUuid}", UNKNOWN_UUID)
+    return path.replace("{uuid}", name).replace("{variantUuid}", UNKNOWN_UUID).replace("{sessionId}", UNKNOWN_UUID)

@@ -4,18 +4,7 @@ import pytest
 
 from tests.support.cast import World
 from tests.support.rows import add_gate, add_view
-
-
-def statements(world: World, path: str) -> list[str]:
-    """The statements that ``GET path`` runs."""
-    seen: list[str] = []
-    connection = world.rt.db.sqlite.connection()
-    connection.set_trace_callback(seen.append)
-    try:
-        assert world.pia.get(path, buffered=True).status_code == 200
-    finally:
-        connection.set_trace_callback(None)
-    return seen
+from tests.support.statements import statements
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ PRO = [
     "variants.create",
     "readership.marks",
     "readership.annotations",
+    "readership.feedback",
     "readership.sessions",
     "readership.session",
     "invites.list",

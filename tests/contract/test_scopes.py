@@ -43,6 +43,7 @@ readership.report       GET    /api/v1/files/{uuid}/readership                  
 readership.pages        GET    /api/v1/files/{uuid}/readership/pages               readership:read  no
 readership.marks        GET    /api/v1/files/{uuid}/page-marks                     readership:read  no
 readership.annotations  GET    /api/v1/files/{uuid}/annotations                    readership:read  no
+readership.feedback     GET    /api/v1/files/{uuid}/feedback                       readership:read  yes
 readership.sessions     GET    /api/v1/files/{uuid}/readership/sessions            readership:read  yes
 readership.session      GET    /api/v1/files/{uuid}/readership/sessions/{sessionId} readership:read yes
 invites.list            GET    /api/v1/files/{uuid}/invites                        readership:read  yes

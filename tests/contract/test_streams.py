@@ -6,7 +6,16 @@ from hypothesis import strategies as st
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.contract.streams import ACTIVITY, FIRST_ID, GATE_REFUSAL, STREAMS, parse_limit, parse_since, parse_type
+from docshare.contract.streams import (
+    ACTIVITY,
+    FIRST_ID,
+    GATE_REFUSAL,
+    SESSIONS,
+    STREAMS,
+    parse_limit,
+    parse_since,
+    parse_type,
+)
 
 INT32, INT64 = 2_147_483_647, 9_223_372_036_854_775_807
 
@@ -38,6 +47,15 @@ def test_there_are_three_streams() -> None:
 
 def test_the_activity_feed_has_the_cursor_of_the_gate_stream() -> None:
     assert (ACTIVITY.largest, ACTIVITY.keys) == (INT64, ("id", "event", "timestamp", "data"))
+
+
+def test_the_stream_of_sessions_has_the_keys_of_the_report_and_two_more() -> None:
+    keys = (
+        "id sessionId startedAt totalTimeMs pagesViewed country deviceType browser returning email name fromInvite "
+        "variantUuid contentVersion pages"
+    )
+    assert (SESSIONS.plan, SESSIONS.largest, " ".join(SESSIONS.keys)) == (Plan.PRO, INT64, keys)
+    assert SESSIONS.optional == {"country", "email", "name", "variantUuid"}
 
 
 def test_ids_start_at_two_so_that_since_one_walks_all() -> None:

@@ -46,7 +46,7 @@ def test_an_acknowledged_write_is_durable(store: Store) -> None:
 def test_the_first_id_of_every_stream_is_two(store: Store) -> None:
     """Ids of every stream start at 2, so that since=1 walks the whole history (gap-choices, Decided once)."""
     sequences = dict(store.rows("SELECT name, seq FROM sqlite_sequence WHERE name LIKE '%_rows'"))
-    assert sequences == {"view_rows": 1, "download_rows": 1, "gate_rows": 1, "activity_rows": 1}
+    assert sequences == {"view_rows": 1, "download_rows": 1, "gate_rows": 1, "activity_rows": 1, "session_rows": 1}
 
 
 def test_migrating_twice_changes_nothing(store: Store) -> None:
@@ -104,6 +104,20 @@ def test_writes_of_many_threads_take_turns(store: Store) -> None:
     for thread in threads:
         thread.join()
     assert store.row("SELECT value FROM instance_secrets") == (bytes([200]),)
+
+
+def test_a_snapshot_does_not_see_what_is_written_meanwhile(store: Store) -> None:
+    def write() -> None:
+        with store.write():
+            store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
+
+    with store.snapshot():
+        assert store.rows("SELECT name FROM instance_secrets") == []
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+        assert store.rows("SELECT name FROM instance_secrets") == []
+    assert store.rows("SELECT name FROM instance_secrets") == [("a",)]
 
 
 def test_a_long_result_is_fetched_in_blocks(store: Store) -> None:

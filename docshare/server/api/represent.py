@@ -11,6 +11,7 @@ from docshare.server.services.assets import AssetRow
 from docshare.server.services.callers import Caller
 from docshare.server.services.feed import Row
 from docshare.server.services.files import FileRow, RevisionRow
+from docshare.server.services.invites import InviteRow
 from docshare.server.services.public import Notice
 from docshare.server.services.variants import VariantRow
 
@@ -38,7 +39,7 @@ def file(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = 
             "size": row.size,
             "mimeType": row.mime_type,
             "createdAt": instant(row.created_at),
-            "deleteAt": _when(row.delete_at),
+            "deleteAt": when(row.delete_at),
             "viewCount": row.view_count,
             "viewerMode": settings["viewerMode"],
             "protected": bool(row.protected),
@@ -62,7 +63,7 @@ def file(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = 
             "annotationsEnabled": settings["annotationsEnabled"],
             "designToolUpdatesEnabled": settings["designToolUpdatesEnabled"],
             "viewLimit": row.view_limit,
-            "burnedAt": _when(row.burned_at),
+            "burnedAt": when(row.burned_at),
             "gateFields": settings["gateFields"],
             "gateDomains": settings["gateDomains"],
             "pageRange": settings["pageRange"],
@@ -100,6 +101,20 @@ def variant(base_url: str, row: VariantRow) -> dict[str, Any]:
     )
 
 
+def invite(base_url: str, row: InviteRow) -> dict[str, Any]:
+    """An invitation with its personal link. Spec gap: an addition."""
+    return present(
+        {
+            "uuid": row.uuid,
+            "email": row.email,
+            "name": row.name,
+            "url": share_url(base_url, row.short_id),
+            "createdAt": instant(row.created_at),
+            "viewedAt": when(row.viewed_at),
+        }
+    )
+
+
 def public_metadata(base_url: str, told: Notice) -> dict[str, Any]:
     """What anybody may know of a living link. Spec gap: its fields."""
     file, short_id, settings = told.link.file, told.link.short_id, told.settings
@@ -113,7 +128,7 @@ def public_metadata(base_url: str, told: Notice) -> dict[str, Any]:
             "allowDownload": settings["allowDownload"],
             "protected": bool(file.protected),
             "requireEmail": settings["requireEmail"],
-            "deleteAt": _when(file.delete_at) if settings["showExpiry"] else None,
+            "deleteAt": when(file.delete_at) if settings["showExpiry"] else None,
             "shareUrl": share_url(base_url, short_id),
         }
     )
@@ -125,7 +140,7 @@ def dead_link(told: Notice) -> dict[str, Any]:
         {
             "reason": told.link.state,
             "why": _WHY[told.link.state],
-            "endedAt": _when(told.ended_at),
+            "endedAt": when(told.ended_at),
             "originalName": None if told.nameless else told.link.file.original_name,
         }
     )
@@ -164,26 +179,26 @@ def feed_row(stream: str, row: Row) -> dict[str, Any]:
 
 def _view_row(row: Row) -> dict[str, Any]:
     ident, uuid, name, read_at, country, pages_viewed, time_ms = row
-    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": _when(read_at), "country": country}
+    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": when(read_at), "country": country}
     return present({**keys, "pagesViewed": pages_viewed, "timeMs": time_ms, "type": "view"})
 
 
 def _download_row(row: Row) -> dict[str, Any]:
     ident, uuid, name, read_at, country = row
-    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": _when(read_at), "country": country}
+    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": when(read_at), "country": country}
     return present({**keys, "type": "download"})
 
 
 def _gate_row(row: Row) -> dict[str, Any]:
     ident, uuid, name, read_at, fields = row
-    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": _when(read_at), "type": "gate"}
-    return present({**keys, "fields": _gate_fields(fields)})
+    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": when(read_at), "type": "gate"}
+    return present({**keys, "fields": gate_fields(fields)})
 
 
 _FEED_ROWS = {"view": _view_row, "download": _download_row, "gate": _gate_row}
 
 
-def _gate_fields(stored: str | None) -> dict[str, str] | None:
+def gate_fields(stored: str | None) -> dict[str, str] | None:
     """The captured values, None when there are none or they cannot be read."""
     try:
         fields = json.loads(stored or "{}")
@@ -194,5 +209,6 @@ def _gate_fields(stored: str | None) -> dict[str, str] | None:
     return fields or None
 
 
-def _when(millis: int | None) -> str | None:
+def when(millis: int | None) -> str | None:
+    """``millis`` on the wire, None as it is."""
     return None if millis is None else instant(millis)

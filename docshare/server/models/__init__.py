@@ -7,6 +7,7 @@ from docshare.server.models.instance import InstanceSecret
 from docshare.server.models.mail import Mail
 from docshare.server.models.oauth import OAuthClient
 from docshare.server.models.readers import Annotation, Grant, Mark, Note, Receipt, Tap, Viewer
+from docshare.server.models.rollups import PageTally, Reader, Readership, SessionRow, Tally, VariantTally
 from docshare.server.models.sharing import Asset, FileToken, Hotspot, Invite, ShortId, Variant
 from docshare.server.models.sign_in import LoginLink, WebSession
 from docshare.server.models.viewing import Beacon, ReaderSalt, SessionPage, ViewSession
@@ -31,13 +32,19 @@ TABLES = (
     Mark,
     Note,
     OAuthClient,
+    PageTally,
+    Reader,
     ReaderSalt,
+    Readership,
     Receipt,
     Revision,
     SessionPage,
+    SessionRow,
     ShortId,
+    Tally,
     Tap,
     Variant,
+    VariantTally,
     ViewRow,
     ViewSession,
     Viewer,
@@ -65,13 +72,19 @@ __all__ = [
     "Mark",
     "Note",
     "OAuthClient",
+    "PageTally",
+    "Reader",
     "ReaderSalt",
+    "Readership",
     "Receipt",
     "Revision",
     "SessionPage",
+    "SessionRow",
     "ShortId",
+    "Tally",
     "Tap",
     "Variant",
+    "VariantTally",
     "ViewRow",
     "ViewSession",
     "Viewer",

@@ -31,6 +31,7 @@ class File(Row):
     view_limit = IntegerField(null=True)
     password_hash = TextField(null=True)
     notified_at = IntegerField(null=True)  # of the last mail that told of a view
+    notified_views = IntegerField(default=0)  # what the view count was then
     settings = TextField(default="{}")  # JSON: the settings that deviate from their defaults, by wire name
 
     class Meta:

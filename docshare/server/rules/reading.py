@@ -62,6 +62,8 @@ _LARGEST_MS = 10**12
 
 FINAL = frozenset({"tool", "preview"})
 
+COMPACT = json.JSONEncoder(separators=(",", ":")).encode  # made once: every beacon is written twice
+
 
 @dataclass(frozen=True)
 class PageTime:
@@ -160,6 +162,8 @@ def fold(reading: Reading, beacon: Beacon, now: int, total_pages: int) -> tuple[
 def in_document(beacon: Beacon, before: int, size: int) -> Beacon:
     """``beacon`` of a reader who is shown ``size`` pages from page ``before`` + 1 on, in the document's own numbers.
     Pages the reader was not shown are dropped."""
+    if not before and all(page.page <= size for page in beacon.pages):
+        return beacon
     shown = tuple(replace(page, page=page.page + before) for page in beacon.pages if page.page <= size)
     return replace(beacon, pages=shown)
 
@@ -237,7 +241,7 @@ def stored_text(beacon: Beacon) -> str:
     }
     if beacon.prefetch:
         data["prefetch"] = True
-    return json.dumps(data, separators=(",", ":"))
+    return COMPACT(data)
 
 
 def _beacon(data: dict[str, Any], prefetch: bool) -> Beacon:

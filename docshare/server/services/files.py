@@ -102,6 +102,13 @@ def owned(rt: Runtime, caller: Caller, name: str) -> FileRow:
     return FileRow._make(found)
 
 
+def reported(rt: Runtime, caller: Caller, name: str) -> FileRow:
+    """The caller's file ``name`` as the readership routes find it: another account's active file is ``forbidden`` there
+    (section Readership); otherwise as ``owned``."""
+    held(rt, caller, name)
+    return owned(rt, caller, name)
+
+
 def content(rt: Runtime, caller: Caller, name: str) -> Content:
     """The stored bytes of the caller's file ``name``, for download. Raises ``not_found``; ``gone`` once burned.
 

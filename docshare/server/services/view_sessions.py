@@ -4,14 +4,13 @@ Beacons are many, so each is two writes: its own row and its session's. The time
 beacons when the session ends.
 """
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from docshare.server.rules import reading
 from docshare.server.rules.reading import Beacon, Reading
 from docshare.server.runtime import Runtime
-from docshare.server.services import invites
+from docshare.server.services import invites, notices, rollups
 
 BEACONS_KEPT = 2_000  # of one session, as received: over five hours of reading; later ones only add to its pages
 
@@ -29,9 +28,9 @@ _END = f"MIN({_IDLE_END}, IFNULL(hidden_at + {reading.HIDDEN_ENDS_MS}, {_IDLE_EN
 _DUE = f"{_SELECT} WHERE ended_at IS NULL AND {_END} <= ? ORDER BY {_END} LIMIT ?"
 _PLACE = (
     "uuid, opening, part, file_id, content_version, total_pages, reader, country, device, browser, source, referrer, "
-    "viewer_mode, variant_id, viewer_id, invite_id"
+    "viewer_mode, variant_id, viewer_id, invite_id, shown_pages"
 )
-_INSERT = f"INSERT INTO view_sessions ({_PLACE}, {_STATE}) VALUES ({', '.join('?' * 31)})"  # noqa: S608 - from above
+_INSERT = f"INSERT INTO view_sessions ({_PLACE}, {_STATE}) VALUES ({', '.join('?' * 32)})"  # noqa: S608 - from above
 _HEARD = "SELECT 1 FROM beacons WHERE session_id = ? AND seq = ?"
 _KEEP = "INSERT INTO beacons (session_id, seq, received_at, body, accepted) VALUES (?, ?, ?, ?, ?)"
 _SAVE = (
@@ -52,7 +51,6 @@ _ADD_PAGES_OF_BEACONS = (
 _CUT_VIEWS = (
     "UPDATE session_pages SET views = MIN(views, ?1), back_views = MIN(back_views, views, ?1) WHERE session_id = ?2"
 )
-_FOLDED = "UPDATE beacons SET accepted = '[]' WHERE session_id = ?"
 _SUM_UP = "SELECT COUNT(*), IFNULL(MAX(page), 0) FROM session_pages WHERE session_id = ? AND time_ms >= ?"
 _FORGET_UNCOUNTED = (
     "DELETE FROM view_sessions WHERE id IN "
@@ -87,7 +85,8 @@ class Session:
 
 @dataclass(frozen=True)
 class Place:
-    """Where and how a session reads; names as in ``view_sessions``, unknown ones None."""
+    """Where and how a session reads; names as in ``view_sessions``, unknown ones None. ``total_pages`` of the content,
+    ``shown_pages`` of them to this reader."""
 
     opening: str
     part: int
@@ -104,6 +103,7 @@ class Place:
     variant_id: int | None
     viewer_id: int | None
     invite_id: int | None
+    shown_pages: int
 
 
 def _session(row: tuple[Any, ...]) -> Session:
@@ -144,7 +144,7 @@ def add(rt: Runtime, session: Session, beacon: Beacon, now: int) -> None:
     state, pages = reading.fold(session.reading, beacon, now, session.total_pages)
     accepted = [(page.page, page.ms, page.views, page.back) for page in pages if page.ms or page.views]
     if beacon.seq < BEACONS_KEPT:
-        texts = reading.stored_text(beacon), json.dumps(accepted, separators=(",", ":"))
+        texts = reading.stored_text(beacon), reading.COMPACT(accepted)
         rt.db.execute(_KEEP, (session.id, beacon.seq, now, *texts))
     else:
         for page in accepted:
@@ -156,19 +156,22 @@ def add(rt: Runtime, session: Session, beacon: Beacon, now: int) -> None:
 
 def _count(rt: Runtime, session: Session, now: int) -> None:
     rt.db.execute("UPDATE files SET view_count = view_count + 1 WHERE id = ?", (session.file_id,))
+    rollups.counted(rt, session.id)
     if session.invite_id is not None:
         invites.viewed(rt, session.invite_id, now)
+    notices.view_counted(rt, session.file_id, session.id, now)
 
 
 def end(rt: Runtime, session: Session) -> None:
-    """Write down that ``session`` has ended, at the moment the rule says; a counted one enters the feed."""
+    """Write down that ``session`` has ended, at the moment the rule says; a counted one enters the feed
+    and the sums of its file. It happens once: the times of its beacons stay, and are not added again."""
     rt.db.execute(_ADD_PAGES_OF_BEACONS, (session.id,))
     rt.db.execute(_CUT_VIEWS, (session.reading.turns + 1, session.id))
-    rt.db.execute(_FOLDED, (session.id,))
     seen, furthest = rt.db.rows(_SUM_UP, (session.id, reading.SEEN_MS))[0]
     rt.db.execute(_CLOSE, (reading.ends_at(session.reading), seen, furthest, session.id))
     if session.reading.counted_at is not None:
         rt.db.execute(_APPEND_TO_FEED, (session.id,))
+        rollups.ended(rt, session.id)
 
 
 def forget_uncounted(rt: Runtime, ended_by: int, limit: int) -> int:

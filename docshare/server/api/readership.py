@@ -1,0 +1,34 @@
+"""Who reads a file, and how (section Readership; the stream of sessions and the single session are additions)."""
+
+from flask import Response, request
+
+from docshare.contract.streams import SESSIONS, parse_limit, parse_since
+from docshare.server.api import answers, represent_readership
+from docshare.server.services import readership, readership_sessions
+from docshare.server.services.callers import Caller
+from docshare.server.shell import rt
+
+
+def report(caller: Caller, name: str) -> Response:
+    """``GET /files/{id}/readership``: the report, as far as the owner's plan goes."""
+    found = readership.report(rt(), caller, name)
+    return answers.json(represent_readership.report(rt().config.base_url, found))
+
+
+def pages(caller: Caller, name: str) -> Response:
+    """``GET /files/{id}/readership/pages``: how every page was read."""
+    return answers.json(represent_readership.pages(readership.pages(rt(), caller, name)))
+
+
+def sessions(caller: Caller, name: str) -> Response:
+    """``GET /files/{id}/readership/sessions``: counted sessions in the order in which they ended."""
+    since = parse_since(request.args.get("since"), SESSIONS.largest)
+    limit = parse_limit(request.args.get("limit"))
+    rows = readership_sessions.after(rt(), caller, name, since=since, limit=limit)
+    return answers.json([represent_readership.stream_row(row, seen) for row, seen in rows])
+
+
+def session(caller: Caller, name: str, session_id: str) -> Response:
+    """``GET /files/{id}/readership/sessions/{sessionId}``: one session, and how its time and class came about."""
+    found = readership_sessions.one(rt(), caller, name, session_id)
+    return answers.json(represent_readership.account(found))

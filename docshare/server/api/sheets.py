@@ -1,0 +1,38 @@
+"""Answers as CSV (RFC 4180), for spreadsheets."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from flask import Response, request
+
+from docshare.contract.problems import Problem
+from docshare.server.headers import content_disposition
+
+_TYPE = "text/csv; charset=utf-8"
+# What makes a spreadsheet take a text for a formula; the last four are what some languages type instead.
+_TRIGGERS = tuple("=+-@\t\r\n\0＝＋－＠")
+
+
+def wanted() -> bool:
+    """Whether the running request asks for ``format=csv``. Raises ``bad_request`` for any other format."""
+    given = request.args.getlist("format")
+    if given in ([], ["csv"]):
+        return bool(given)
+    raise Problem("bad_request", "format can be csv only.", hint="Leave it out for JSON.")
+
+
+def answer(name: str, header: Sequence[str], rows: Iterable[Sequence[str | int | float]]) -> Response:
+    """A sheet to be saved as ``name``, with a ``header`` and ``rows`` as wide. What readers wrote is text: a cell that
+    would start a formula starts with a quote instead (hardening M36)."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(header)
+    writer.writerows([_neutral(cell) for cell in row] for row in rows)
+    return Response(
+        out.getvalue(), content_type=_TYPE, headers={"Content-Disposition": content_disposition("attachment", name)}
+    )
+
+
+def _neutral(cell: str | int | float) -> str | int | float:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_TRIGGERS) else cell

@@ -1,0 +1,56 @@
+"""What a report costs: a fixed number of statements, none of which looks at the sessions of a file one by one."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.cast import World
+from tests.support.reader import Reader, everybody_leaves
+from tests.support.rows import add_gate
+from tests.support.statements import statements
+
+
+def read_by(world: World, made: dict[str, Any], readers: int) -> None:
+    for host in range(readers):
+        variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
+        reader = Reader(world, variant["shortId"], address=f"198.51.100.{host}")
+        for page in (1, 2, 3):
+            reader.reads(6, page)
+        add_gate(world, made["uuid"], {"mail": "a@b.example"})
+    everybody_leaves(world)
+
+
+@pytest.mark.parametrize(("tail", "most"), [("", 15), ("/pages", 6), ("/sessions", 6)])
+def test_a_report_costs_the_same_statements_however_often_a_file_was_read(world: World, tail: str, most: int) -> None:
+    made = world.pia.upload()
+    path = f"/api/v1/files/{made['uuid']}/readership{tail}"
+    read_by(world, made, 1)
+    few = statements(world, path)
+    read_by(world, made, 5)
+    assert len(statements(world, path)) == len(few) <= most
+
+
+def test_no_statement_of_a_report_walks_the_sessions_of_its_file(world: World) -> None:
+    made = world.pia.upload()
+    read_by(world, made, 1)
+    for statement in statements(world, f"/api/v1/files/{made['uuid']}/readership"):
+        if not statement.lstrip().startswith("SELECT"):
+            continue
+        for row in world.rt.db.rows(f"EXPLAIN QUERY PLAN {statement}"):
+            step = str(row[3])
+            # Few sessions go on at a time; what has ended is found by its key, fifty at most.
+            assert "view_sessions_file" not in step, statement
+            if step.startswith("SCAN"):
+                assert "view_sessions_open" in step or step.startswith("SCAN (subquery"), (step, statement)
+            if "session_rows" in step:
+                assert "session_rows_time" in step or "session_rows_started" in step
+
+
+def test_the_newest_sessions_are_found_without_sorting(world: World) -> None:
+    made = world.pia.upload()
+    read_by(world, made, 1)
+    seen = statements(world, f"/api/v1/files/{made['uuid']}/readership")
+    (newest,) = (text for text in seen if "ORDER BY r.started_at" in text)
+    plan = " ".join(str(row[3]) for row in world.rt.db.rows(f"EXPLAIN QUERY PLAN {newest}"))
+    assert "session_rows_started" in plan
+    assert "TEMP B-TREE" not in plan

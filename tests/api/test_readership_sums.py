@@ -1,0 +1,244 @@
+"""The sums that are kept as sessions end agree with the sessions themselves, whatever happened in between."""
+
+import io
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from statistics import median
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from docshare.contract.wire import instant
+from docshare.server.services import viewing
+from tests.support.cast import World
+from tests.support.owner import put
+from tests.support.pdfs import simple_pdf
+from tests.support.reader import Reader, everybody_leaves
+
+AGENTS = (
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36",
+    "Mozilla/5.0 (Windows NT 10.0; rv:128.0) Gecko/20100101 Firefox/128.0",
+    "curl/8.5.0",
+)
+PDFS = {pages: simple_pdf(pages=pages) for pages in (2, 4)}
+numbers = st.integers(0, 2)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("opens"), numbers, st.integers(0, 2), st.integers(0, 2)),
+        *[st.tuples(st.just("reads"), numbers, st.integers(1, 5), st.sampled_from([0.4, 3, 7, 20]))] * 3,
+        st.tuples(st.just("leaves"), numbers),
+        st.tuples(st.just("time"), st.sampled_from([30, 70, 400, 50_000, 31 * 86_400, 91 * 86_400])),
+        st.tuples(st.just("ends")),
+        st.tuples(st.just("forgets")),
+        st.tuples(st.just("makes_variant"), st.booleans()),
+        st.tuples(st.just("deletes_variant"), numbers),
+        st.tuples(st.just("sets_range"), st.booleans()),
+        st.tuples(st.just("replaces"), st.sampled_from([2, 4])),
+        st.tuples(st.just("trashes_and_restores")),
+    ),
+    min_size=12,
+    max_size=40,
+)
+
+
+@dataclass
+class History:
+    """What happens to one file of Pia's."""
+
+    world: World
+    made: dict[str, Any]
+    variants: list[dict[str, Any]] = field(default_factory=list)
+    readers: list[Reader] = field(default_factory=list)
+
+    @property
+    def path(self) -> str:
+        return f"/api/v1/files/{self.made['uuid']}"
+
+    def opens(self, link: int, host: int, agent: int) -> None:
+        names = [self.made, *self.variants]
+        name = names[link % len(names)]["shortId"]
+        self.readers.append(Reader(self.world, name, address=f"198.51.100.{host}", user_agent=AGENTS[agent]))
+
+    def reads(self, reader: int, page: int, seconds: float) -> None:
+        if not self.readers:
+            return
+        self.world.clock.advance(seconds=seconds)
+        turns, back, ms = int(seconds > 1), int(seconds > 1 and page % 2), round(seconds * 1000)
+        pages = [{"page": page, "ms": ms, "views": 1, "back": back}]
+        self.readers[reader % len(self.readers)].tell(visibleMs=ms, turns=turns, backTurns=back, pages=pages)
+
+    def leaves(self, reader: int) -> None:
+        if self.readers:
+            self.readers[reader % len(self.readers)].leaves()
+
+    def time(self, seconds: int) -> None:
+        self.world.clock.advance(seconds=seconds)
+
+    def ends(self) -> None:
+        viewing.end_due(self.world.rt)
+
+    def forgets(self) -> None:
+        viewing.forget_uncounted(self.world.rt)
+        viewing.forget_salts(self.world.rt)
+        viewing.forget_beacons(self.world.rt)
+
+    def makes_variant(self, own_range: bool) -> None:
+        overrides = {"pageRange": {"from": 2, "to": 2}} if own_range else {}
+        answer = self.world.pia.post(f"{self.path}/variants", json={"overrides": overrides})
+        self.variants.append(answer.get_json())
+
+    def deletes_variant(self, variant: int) -> None:
+        if self.variants:
+            gone = self.variants.pop(variant % len(self.variants))
+            assert self.world.pia.delete(f"{self.path}/variants/{gone['uuid']}").status_code == 204
+
+    def sets_range(self, clear: bool) -> None:
+        put(self.world, self.made, pageRange={"from": 0, "to": 0} if clear else {"from": 1, "to": 2})
+
+    def replaces(self, pages: int) -> None:
+        body = {"file": (io.BytesIO(PDFS[pages]), "next.pdf")}
+        assert self.world.pia.post(f"{self.path}/content", data=body).status_code == 200
+
+    def trashes_and_restores(self) -> None:
+        assert self.world.pia.delete(self.path).status_code == 200
+        for reader in self.readers[:2]:
+            reader.leaves()
+        self.ends()
+        assert self.world.pia.post(f"{self.path}/restore").status_code == 200
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+def test_the_report_agrees_with_the_sessions_themselves(world: World, steps: list[tuple[Any, ...]]) -> None:
+    history = History(world, world.pia.upload(PDFS[4]))
+    for name, *values in steps:
+        world.clock.advance(milliseconds=1)  # no two sessions are counted at one instant
+        act: Callable[..., None] = getattr(history, name)
+        act(*values)
+    everybody_leaves(world)
+    found = world.pia.get(f"{history.path}/readership").get_json()
+    pages = world.pia.get(f"{history.path}/readership/pages").get_json()
+    assert told(found, pages) == summed_up(world, history.made["uuid"])
+
+
+def told(found: dict[str, Any], pages: dict[str, Any]) -> dict[str, Any]:
+    """What the report says, in the shape of ``summed_up``."""
+    summary = found["summary"]
+    labels = ("countries", "devices", "browsers", "sources", "referrers", "viewerModes")
+    return {
+        "sessions": summary["totalSessions"],
+        "views": summary["totalViews"],
+        "visitors": summary["uniqueVisitors"],
+        "returning": summary["returningSessions"],
+        "new": summary["newSessions"],
+        "mean": summary["avgTimeMs"],
+        "median": summary["medianTimeMs"],
+        "turns": summary["totalTurns"],
+        "completion": summary["completionRate"],
+        "back": summary["backTurnShare"],
+        "labels": {name: {row["label"]: row["count"] for row in found[name]} for name in labels},
+        "hours": sum(row["count"] for row in found["peakTimes"]),
+        "days": {row["day"]: row["count"] for row in found["viewsOverTime"] if row["count"]},
+        "funnel": {row["page"]: row["reached"] for row in found["funnel"] if row["reached"]},
+        "variants": {row["uuid"]: (row["sessions"], row["avgTimeMs"]) for row in found["variants"]},
+        "pages": {
+            row["pageNumber"]: (row["views"], row["avgDurationMs"], row["backTurns"])
+            for row in pages["pages"]
+            if row["views"]
+        },
+    }
+
+
+def summed_up(world: World, uuid: str) -> dict[str, Any]:
+    """The same from every single session."""
+    sql = "SELECT s.* FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE f.uuid = ? AND counted_at IS NOT NULL"
+    cursor = world.rt.db.sqlite.execute_sql(f"{sql} ORDER BY counted_at", (uuid,))
+    names = [column[0] for column in cursor.description]
+    rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    assert all(row["ended_at"] is not None for row in rows)
+    ((file_pages, first, last),) = world.rt.db.rows(
+        "SELECT total_pages, IFNULL(settings ->> '$.pageRange.from', 1), "
+        "IFNULL(settings ->> '$.pageRange.to', total_pages) FROM files WHERE uuid = ?",
+        (uuid,),
+    )
+    seen = {row["id"]: pages_of(world, row["id"]) for row in rows}
+    turns = sum(row["turns"] for row in rows)
+    furthest = [max((page for page, time, *_ in seen[row["id"]] if time >= 1000), default=0) for row in rows]
+    today = world.clock.now
+    return {
+        "sessions": len(rows),
+        "views": len(rows),
+        "visitors": len({row["reader"] for row in rows}),
+        "returning": len(rows) - len({row["reader"] for row in rows}),
+        "new": len({row["reader"] for row in rows}),
+        "mean": rounded(Fraction(sum(row["time_ms"] for row in rows), len(rows) or 1)),
+        "median": rounded(Fraction(median(row["time_ms"] for row in rows))) if rows else 0,
+        "turns": turns,
+        "completion": completion(rows, seen),
+        "back": rounded(Fraction(sum(row["back_turns"] for row in rows) * 1000, turns or 1)) / 10,
+        "labels": {
+            name: dict(Counter(row[column] for row in rows if row[column] is not None))
+            for name, column in {
+                "countries": "country",
+                "devices": "device",
+                "browsers": "browser",
+                "sources": "source",
+                "referrers": "referrer",
+                "viewerModes": "viewer_mode",
+            }.items()
+        },
+        "hours": len(rows),
+        "days": dict(
+            Counter(
+                instant(row["started_at"])[:10]
+                for row in rows
+                if today // 86_400_000 - row["started_at"] // 86_400_000 < 30
+            )
+        ),
+        "funnel": {
+            page: reached
+            for page in range(first, min(last, file_pages) + 1)
+            if (reached := sum(furthest_page >= page for furthest_page in furthest))
+        },
+        "variants": by_variant(world, uuid, rows),
+        "pages": by_page(seen, file_pages),
+    }
+
+
+def completion(rows: list[dict[str, Any]], seen: dict[int, list[tuple[Any, ...]]]) -> float:
+    """Mean share of the pages that a reader was shown and saw for a second, 0 to 100 with one decimal."""
+    shares = [Fraction(sum(time >= 1000 for _, time, *_ in seen[row["id"]]), row["shown_pages"]) for row in rows]
+    return rounded(sum(shares, Fraction()) / (len(shares) or 1) * 1000) / 10
+
+
+def by_variant(world: World, uuid: str, rows: list[dict[str, Any]]) -> dict[str, tuple[int, int]]:
+    known = world.rt.db.rows(
+        "SELECT v.id, v.uuid FROM variants v JOIN files f ON f.id = v.file_id WHERE f.uuid = ?", (uuid,)
+    )
+    found = {}
+    for key, name in known:
+        times = [row["time_ms"] for row in rows if row["variant_id"] == key]
+        found[name] = (len(times), rounded(Fraction(sum(times), len(times) or 1)))
+    return found
+
+
+def by_page(seen: dict[int, list[tuple[Any, ...]]], file_pages: int) -> dict[int, tuple[int, int, int]]:
+    found = {}
+    for number in range(1, file_pages + 1):
+        of_page = [row for rows in seen.values() for row in rows if row[0] == number]
+        time, views, back = (sum(row[column] for row in of_page) for column in (1, 2, 3))
+        if views:
+            found[number] = (views, rounded(Fraction(time, views)), back)
+    return found
+
+
+def pages_of(world: World, session: int) -> list[tuple[Any, ...]]:
+    sql = "SELECT page, time_ms, views, back_views FROM session_pages WHERE session_id = ?"
+    return world.rt.db.rows(sql, (session,))
+
+
+def rounded(value: Fraction) -> int:
+    return (value + Fraction(1, 2)).__floor__()

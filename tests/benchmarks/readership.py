@@ -1,0 +1,149 @@
+"""The readership report of one much-read file: python -m tests.benchmarks.readership
+
+``services.readership.report`` (no HTTP) at 100,000 sessions and a million page views against raw ``sqlite3`` running
+the same statements on the same file, and at a million sessions by the clock. The sessions come from before there were
+sums, so bringing such a database up to date is measured on the way.
+"""
+
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from statistics import median
+
+from docshare.server import migrations
+from docshare.server.config import Config
+from docshare.server.db import Store
+from docshare.server.instance import open_instance
+from docshare.server.runtime import Runtime
+from docshare.server.services import accounts, callers, readership, readership_sessions
+from docshare.server.services.callers import Caller
+from tests.benchmarks.side_by_side import bound, side_by_side
+
+RAW_TARGET = 1.3
+LARGE_TARGET_S = 1.5
+ROUNDS = 5
+EMAIL = "owner@example.com"
+UUID = "00000001-0000-4000-8000-000000000000"
+BEFORE_SUMS = 2  # steps of the schema
+
+_FILE = """
+INSERT INTO files (id, uuid, short_id, owner_id, original_name, size, mime_type, total_pages, page_sizes, sha256, blob,
+content_version, created_at, updated_at, view_count)
+VALUES (1, ?, 'aB3dE5fG7hJ9', 1, 'report.pdf', 1, 'application/pdf', 40, '[[40,612,792]]', '', '', 1, 0, 0, ?)
+"""
+# Half a year of readers: three in four are new, some come back; a few countries, hosts and kinds of everything.
+_SESSIONS = """
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+INSERT INTO view_sessions (id, uuid, opening, part, file_id, content_version, total_pages, reader, class, reason,
+prefetched, earliest_at, started_at, heard_at, active_at, last_seq, counted_at, ended_at, visible_ms, time_ms,
+pages_viewed, furthest_page, turns, back_turns, country, device, browser, source, referrer, viewer_mode)
+SELECT i, printf('%08d-0000-4000-9000-000000000000', i), printf('%020d', i), 0, 1, 1, 40,
+printf('%032x', (i * 7919) % (?1 * 3 / 4)), 'human', 'visible for 5 seconds', 0, 0, ?2 + i * ?3, ?2 + i * ?3 + 9,
+?2 + i * ?3 + 9, 9, ?2 + i * ?3 + 5, ?2 + i * ?3 + 300009, 90000, (i * 7919) % 900000, ?4, i % 40 + 1, 12, 3,
+char(65 + i % 20, 65 + i % 7), CASE i % 3 WHEN 0 THEN 'Mobile' ELSE 'Desktop' END,
+CASE i % 5 WHEN 0 THEN 'Safari' WHEN 1 THEN 'Firefox' ELSE 'Chrome' END,
+CASE i % 4 WHEN 0 THEN 'QR code' ELSE 'Direct link' END,
+CASE i % 3 WHEN 0 THEN printf('site%d.example', i % 5000) END, 'standard' FROM n
+"""
+_PAGES = """
+INSERT INTO session_pages SELECT s.id, (s.id + p.value) % 40 + 1, 9000, 1, 0 FROM view_sessions s,
+json_each(?) p
+"""
+
+
+@contextmanager
+def filled(folder: Path, sessions: int, pages: int) -> Iterator[tuple[Runtime, Caller]]:
+    """An instance with one file that was read in ``sessions`` sessions of ``pages`` pages each; its owner calls."""
+    config = Config(data_dir=folder, base_url="http://127.0.0.1:8787")
+    folder.mkdir(mode=0o700)
+    _fill(config.database, sessions, pages)
+    begun = time.perf_counter()
+    with open_instance(config) as instance:
+        print(f"bringing {sessions:,} sessions up to date: {time.perf_counter() - begun:.1f} s")
+        rt = instance.rt
+        key = accounts.create_key(rt, EMAIL, "").key
+        yield rt, callers.authenticate(rt, f"Bearer {key}")
+
+
+def _fill(path: Path, sessions: int, pages: int) -> None:
+    """A database of the version before sums."""
+    steps, migrations.STEPS = migrations.STEPS, migrations.STEPS[:BEFORE_SUMS]
+    with closing(Store(path)) as store:
+        migrations.migrate(store)
+        store.execute("PRAGMA synchronous = OFF")
+        half_a_year = 180 * 86_400_000
+        with store.write():
+            store.execute("INSERT INTO accounts VALUES (1, 'u', ?, 'Owner', 2, 0)", (EMAIL,))
+            store.execute(_FILE, (UUID, sessions))
+            started = time.time_ns() // 1_000_000 - half_a_year
+            store.execute(_SESSIONS, (sessions, started, half_a_year // sessions, pages))
+            store.execute(_PAGES, (str(list(range(pages))),))
+    migrations.STEPS = steps
+
+
+def statements(rt: Runtime, caller: Caller) -> list[str]:
+    """What a report asks, its values filled in."""
+    seen: list[str] = []
+    connection = rt.db.sqlite.connection()
+    connection.set_trace_callback(seen.append)
+    readership.report(rt, caller, UUID)
+    connection.set_trace_callback(None)
+    return seen
+
+
+def seconds(rt: Runtime, caller: Caller) -> float:
+    """One report."""
+    begun = time.perf_counter()
+    found = readership.report(rt, caller, UUID)
+    taken = time.perf_counter() - begun
+    assert found.summary.sessions == found.summary.views > 0
+    return taken
+
+
+def raw_seconds(raw: sqlite3.Connection, asked: list[str]) -> float:
+    """The same statements, all rows fetched."""
+    begun = time.perf_counter()
+    for statement in asked:
+        raw.execute(statement).fetchall()
+    return time.perf_counter() - begun
+
+
+def best(measure: Callable[[], float]) -> float:
+    """The best of a few: both sides take some milliseconds, in which another program easily has its turn."""
+    return min(measure() for _ in range(ROUNDS))
+
+
+def main() -> int:
+    """Measure, print, and return the exit code."""
+    reached = []
+    with tempfile.TemporaryDirectory() as folder:
+        with filled(Path(folder) / "small", 100_000, 10) as (rt, caller):
+            asked = statements(rt, caller)
+            with closing(sqlite3.connect(rt.db.path, isolation_level=None)) as raw:
+                raw.execute("PRAGMA cache_size = -64000")
+                outcome = side_by_side(
+                    "readership of 100,000 sessions",
+                    lambda: best(lambda: seconds(rt, caller)) * 1000,
+                    lambda: best(lambda: raw_seconds(raw, asked)) * 1000,
+                    target=RAW_TARGET,
+                    better="less",
+                    unit="ms",
+                    rounds=ROUNDS * 3,
+                )
+            reached.append(outcome.reached)
+        with filled(Path(folder) / "large", 1_000_000, 3) as (rt, caller):
+            taken = median(seconds(rt, caller) for _ in range(ROUNDS))
+            reached.append(bound("readership of 1,000,000 sessions", taken, LARGE_TARGET_S, "s"))
+            begun = time.perf_counter()
+            rows = readership_sessions.after(rt, caller, UUID, since=500_000, limit=100)
+            assert len(rows) == 100
+            print(f"100 sessions out of the middle: {(time.perf_counter() - begun) * 1000:.3g} ms")
+    return 0 if all(reached) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
