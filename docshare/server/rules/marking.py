@@ -1,9 +1,12 @@
 """What a watermark says, and for whom it stands (section File settings). Pure."""
 
+import unicodedata
 from datetime import UTC, datetime
 
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS
+
+_LONGEST_READER = 64  # characters; the rest of the line must stay on the page
 
 
 def stands(plan: Plan) -> bool:
@@ -11,12 +14,22 @@ def stands(plan: Plan) -> bool:
     return plan >= SETTINGS["watermark"].plan
 
 
-def text(host: str, code: str, now: int | None = None) -> str:
+def text(host: str, code: str, reader: str | None = None, now: int | None = None) -> str:
     """What stands over the pages.
 
     Parameters: ``host`` of this instance; ``code`` eight characters that tell the copies of one link from those of
-    others; ``now`` in milliseconds when a copy is made, None in the viewer. Spec gap: nothing is known of the reader
-    yet, and neither the label of a variant nor an id that opens the document may stand on paper.
+    others; ``reader`` the address of whoever reads, None while unknown; ``now`` in milliseconds when a copy is made,
+    None in the viewer. Spec gap: neither the label of a variant nor an id that opens the document may stand on paper.
     """
-    said = f"{host} - copy {code[:4]}-{code[4:]}"
-    return said if now is None else f"{said} - {datetime.fromtimestamp(now / 1000, UTC).date().isoformat()}"
+    said = [host, f"copy {code[:4]}-{code[4:]}"]
+    if reader is not None:
+        said.insert(0, _in_ascii(reader)[:_LONGEST_READER])
+    if now is not None:
+        said.append(datetime.fromtimestamp(now / 1000, UTC).date().isoformat())
+    return " - ".join(said)
+
+
+def _in_ascii(reader: str) -> str:
+    """``reader`` in the letters that every page can bear: without accents, and "?" for what has no such letter."""
+    plain = "".join(sign for sign in unicodedata.normalize("NFKD", reader) if not unicodedata.combining(sign))
+    return "".join(sign if " " <= sign <= "~" else "?" for sign in plain)

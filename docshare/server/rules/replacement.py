@@ -10,8 +10,8 @@ from docshare.server.rules.lifecycle import is_expired
 
 
 def keeps_anchors(given: Sequence[str]) -> bool:
-    """Whether hotspots and notes stay. ``given``: the values of ``clearAnchors`` in the query; only exactly one
-    ``false`` or ``0`` keeps them."""
+    """Whether hotspots, notes, page marks and annotations stay. ``given``: the values of ``clearAnchors`` in the query;
+    only exactly one ``false`` or ``0`` keeps them."""
     return list(given) in (["false"], ["0"])
 
 

@@ -1,10 +1,12 @@
 """The looks of a share page as the owner's plan allows them now (section viewerSettings blocks). Pure."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from docshare.contract.plans import Plan
-from docshare.contract.viewer import VIEWER_BLOCKS, Block, ViewerField
+from docshare.contract.problems import Problem
+from docshare.contract.viewer import VIEWER_BLOCKS, Block, ViewerField, normalise
 
 
 def effective(stored: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
@@ -12,8 +14,10 @@ def effective(stored: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
 
     Parameters: ``stored`` what deviates from the defaults; ``plan`` of the file's owner at this moment.
     Spec: File settings. What the plan no longer allows is at its default again from the next page served. ``ga4Id`` and
-    ``cta`` are absent unless they are set, as are fields without a default.
+    ``cta`` are absent unless they are set, as are fields without a default. Read as a write would read it: what reaches
+    a page is harmless, however it came to be stored.
     """
+    stored = _sound(stored)
     shown = {key: _shown(table, stored.get(key), plan) for key, table in VIEWER_BLOCKS.items()}
     if shown["cta"] is not None:
         # Spec gap: a button without a colour of its own takes the accent.
@@ -30,6 +34,15 @@ def asset_ids(settings: Mapping[str, Any]) -> frozenset[str]:
         for name, row in table.items()
         if row.kind == "asset" and name in settings.get(key, {})
     )
+
+
+def _sound(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The blocks of ``stored`` that a settings write would take."""
+    sound: dict[str, Any] = {}
+    for key, block in stored.items():
+        with suppress(Problem):
+            sound |= normalise({key: block}).values
+    return sound
 
 
 def _shown(table: Block | ViewerField, stored: Any, plan: Plan) -> Any:

@@ -5,17 +5,25 @@ Spec: File settings, watermark; viewerSettings, watermarkStyle.
 
 import hmac
 import json
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from docshare.server.pdf.engine import Mark
 from docshare.server.rules import marking as rules
 from docshare.server.rules import viewer_settings
 from docshare.server.runtime import Runtime
+from docshare.server.services import viewers
 from docshare.server.services.links import Link, owner_plan
 from docshare.server.services.secrets import instance_secret
 
 _SECRET = "copy-code-1"  # noqa: S105 - a name
+
+
+class Watermark(NamedTuple):
+    """``mark``: what stands over the pages; ``personal``: it names its reader, so nothing that bears it is kept."""
+
+    mark: Mark
+    personal: bool
 
 
 def prepare(rt: Runtime) -> None:
@@ -23,8 +31,18 @@ def prepare(rt: Runtime) -> None:
     instance_secret(rt, _SECRET)
 
 
-def for_readers(rt: Runtime, link: Link) -> Mark | None:
-    """The mark over the pages of ``link`` as they are shown; None where there is none."""
+def for_readers(rt: Runtime, link: Link, viewer_token: str | None) -> Watermark | None:
+    """The watermark over the pages of ``link`` as they are shown to whoever's browser holds ``viewer_token``; None
+    where there is none."""
+    return _watermark(rt, link, viewer_token, None)
+
+
+def for_copy(rt: Runtime, link: Link, viewer_token: str | None) -> Watermark | None:
+    """The watermark over the pages of a download that is made now: with its day."""
+    return _watermark(rt, link, viewer_token, rt.clock())
+
+
+def _watermark(rt: Runtime, link: Link, viewer_token: str | None, now: int | None) -> Watermark | None:
     settings: dict[str, Any] = json.loads(link.file.settings)
     if not settings.get("watermark"):
         return None  # most documents, and every page image asks
@@ -32,19 +50,20 @@ def for_readers(rt: Runtime, link: Link) -> Mark | None:
     if not rules.stands(plan):
         return None
     style = viewer_settings.effective(settings.get("viewerSettings", {}), plan)["watermarkStyle"]
-    return Mark(rules.text(_host(rt), _code(rt, link)), style["opacity"], style["density"])
+    reader = _reader(rt, link, viewer_token)
+    host = urlsplit(rt.config.base_url).hostname or ""
+    said = rules.text(host, _code(rt, link), reader, now)
+    return Watermark(Mark(said, style["opacity"], style["density"]), reader is not None)
 
 
-def for_copy(rt: Runtime, link: Link) -> Mark | None:
-    """The mark over the pages of a download that is made now: with its day."""
-    mark = for_readers(rt, link)
-    return None if mark is None else mark._replace(text=rules.text(_host(rt), _code(rt, link), rt.clock()))
-
-
-def _host(rt: Runtime) -> str:
-    return urlsplit(rt.config.base_url).hostname or ""
+def _reader(rt: Runtime, link: Link, viewer_token: str | None) -> str | None:
+    """The address that the reader gave, or else the one that their personal link was sent to."""
+    viewer = viewers.find(rt, link, viewer_token)
+    if viewer is not None and viewer.email is not None:
+        return viewer.email
+    return link.invite and link.invite.email
 
 
 def _code(rt: Runtime, link: Link) -> str:
-    uuid = (link.variant or link.file).uuid
+    uuid = (link.variant or link.invite or link.file).uuid
     return hmac.digest(instance_secret(rt, _SECRET), uuid.encode(), "sha256")[:4].hex().upper()

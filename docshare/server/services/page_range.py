@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from docshare.server.pdf.engine import Mark
 from docshare.server.rules.page_window import Window, window
 from docshare.server.runtime import Runtime
 from docshare.server.services import marking, sign_in
 from docshare.server.services.links import Link
+from docshare.server.services.marking import Watermark
 from docshare.server.services.secrets import instance_secret
 
 _SECRET = "page-mark-1"  # noqa: S105 - a name
@@ -29,7 +29,7 @@ class Sight:
 
     window: Window
     mark: str
-    watermark: Mark | None = None
+    watermark: Watermark | None = None
 
 
 def prepare(rt: Runtime) -> None:
@@ -43,10 +43,10 @@ def for_readers(link: Link) -> Window:
     return window(link.file.total_pages, file_range, link.overrides.get("pageRange"))
 
 
-def sight(rt: Runtime, link: Link, cookie: str | None) -> Sight:
-    """What whoever holds the session cookie ``cookie`` sees of the document behind ``link``."""
+def sight(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None = None) -> Sight:
+    """What whoever holds the session cookie ``cookie`` and the ``viewer_token`` of ``link`` sees of the document."""
     file = link.file
-    shown, watermark = for_readers(link), marking.for_readers(rt, link)
+    shown, watermark = for_readers(link), marking.for_readers(rt, link, viewer_token)
     plain = shown.covers(file.total_pages) and watermark is None
     if plain or is_owner(rt, link, cookie):
         return Sight(Window(1, file.total_pages), str(file.content_version))

@@ -31,6 +31,10 @@ _ADD_REVISION = (
 _CLEAR_HOTSPOTS = "DELETE FROM hotspots WHERE file_id = ?"
 # Spec gap: an anchor is on a page; a note about the whole document has none and stays.
 _CLEAR_NOTES = "DELETE FROM notes WHERE file_id = ? AND page IS NOT NULL"
+# Spec gap: what was proofed on the pages goes and stays with the other anchors, and does not outlive its page.
+_PROOFS = ("marks", "annotations")
+_CLEAR_PROOFS = "DELETE FROM {} WHERE file_id = ? AND page > ?"
+_CARRY_PROOFS = "UPDATE {} SET content_version = ? WHERE file_id = ?"
 
 
 @dataclass(frozen=True)
@@ -119,5 +123,8 @@ def _swap(rt: Runtime, target: _Target, document: Document, *, keep: bool) -> Re
     rt.db.execute(_ADD_REVISION, (target.id,))
     hotspots = 0 if keep else rt.db.execute(_CLEAR_HOTSPOTS, (target.id,))
     notes = 0 if keep else rt.db.execute(_CLEAR_NOTES, (target.id,))
+    for table in _PROOFS:
+        rt.db.execute(_CLEAR_PROOFS.format(table), (target.id, document.total_pages if keep else 0))
+        rt.db.execute(_CARRY_PROOFS.format(table), (version, target.id))
     activity.record(rt, target.id, "content.replaced", {"contentVersion": version}, at=now)
     return Replaced(target.uuid, version, document.name, document.size, not keep, hotspots, notes)

@@ -6,10 +6,11 @@ Of link and cookie only a SHA-256 is stored. A link works once, within 10 minute
 from dataclasses import dataclass
 
 from docshare.contract.limits import LOGIN_LINK_MS
-from docshare.contract.plans import DAY
+from docshare.contract.plans import DAY, Plan
 from docshare.contract.problems import Problem
+from docshare.contract.scopes import Lane, held_scopes
 from docshare.server.runtime import Runtime
-from docshare.server.services.callers import digest
+from docshare.server.services.callers import Caller, digest
 
 SESSION_MS = 30 * DAY
 
@@ -23,6 +24,7 @@ _SESSION = (
     "SELECT s.account_id, a.email, a.name, s.csrf FROM web_sessions s JOIN accounts a ON a.id = s.account_id "
     "WHERE s.digest = ? AND s.expires_at > ?"
 )
+_ACCOUNT = "SELECT id, uuid, email, name, plan, created_at FROM accounts WHERE id = ?"
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,17 @@ def signed_in(rt: Runtime, cookie: str | None) -> SignedIn | None:
         return None
     found = rt.db.row(_SESSION, (digest(cookie), rt.clock()))
     return SignedIn(*found) if found else None
+
+
+def caller(rt: Runtime, cookie: str | None) -> Caller | None:
+    """The account that holds the session cookie ``cookie`` as a caller, with every scope; None for nobody."""
+    holder = signed_in(rt, cookie)
+    found = holder and rt.db.row(_ACCOUNT, (holder.account_id,))
+    if not cookie or not found:
+        return None
+    account_id, uuid, email, name, plan, created_at = found
+    scopes = held_scopes(Lane.SESSION)
+    return Caller(account_id, uuid, email, name, Plan(plan), created_at, scopes, Lane.SESSION, digest(cookie))
 
 
 def viewer_account(rt: Runtime, cookie: str | None) -> int | None:

@@ -1,0 +1,130 @@
+"""What readers leave on a document: notes, page marks, annotations, receipts, and taps.
+
+All of it is sent by the script of the share page. Refusals are plain text for it to show; a write by the signed-in
+owner is one of them.
+"""
+
+import re
+from typing import Any
+
+from flask import Blueprint, Response, request
+
+from docshare.contract.limits import MINUTE, RatePolicy
+from docshare.contract.problems import Problem
+from docshare.server.api import answers, represent_feedback
+from docshare.server.limits import address_key
+from docshare.server.services import annotations, feedback, marks, notes, readers, receipts, taps
+from docshare.server.services.readers import Reader
+from docshare.server.shell import client_address, rt
+from docshare.server.strict_json import parse_object
+from docshare.server.web import csrf, viewer_cookie
+from docshare.server.web.public import open_link
+from docshare.server.web.sign_in import session_cookie
+
+WRITES = RatePolicy("feedback", 60, MINUTE, "address")
+
+_LARGEST = 16 * 1024  # bytes of a body
+_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
+
+blueprint = Blueprint("feedback", __name__)
+
+
+@blueprint.get("/<name>/feedback")
+def show(name: str) -> Response:
+    """What the reader finds on the document; nobody becomes known by asking."""
+    return answers.json(represent_feedback.left(feedback.found_by(rt(), _reader(name))))
+
+
+@blueprint.post("/<name>/notes")
+def add_note(name: str) -> Response:
+    """201 and the note. Raises as ``_writer`` and ``notes.add``."""
+    reader = _writer(name)
+    row, token = notes.add(rt(), reader, _body())
+    return _made(reader, represent_feedback.note(row), token)
+
+
+@blueprint.delete("/<name>/notes/<uuid>")
+def remove_note(name: str, uuid: str) -> Response:
+    """204. Raises as ``_writer`` and ``notes.remove``."""
+    notes.remove(rt(), _writer(name), uuid)
+    return Response(status=204)
+
+
+@blueprint.put("/<name>/marks/<page>")
+def put_mark(name: str, page: str) -> Response:
+    """204. Raises as ``_writer`` and ``marks.put``."""
+    reader = _writer(name)
+    if _NUMBER.fullmatch(page) is None:
+        raise Problem("not_found", "There is no such page.")
+    token = marks.put(rt(), reader, int(page), _body())
+    return _with_token(Response(status=204), reader, token)
+
+
+@blueprint.post("/<name>/annotations")
+def add_annotation(name: str) -> Response:
+    """201 and the annotation. Raises as ``_writer`` and ``annotations.add``."""
+    reader = _writer(name)
+    row, token = annotations.add(rt(), reader, _body())
+    return _made(reader, represent_feedback.annotation(row), token)
+
+
+@blueprint.delete("/<name>/annotations/<uuid>")
+def remove_annotation(name: str, uuid: str) -> Response:
+    """204. Raises as ``_writer`` and ``annotations.remove``."""
+    annotations.remove(rt(), _writer(name), uuid)
+    return Response(status=204)
+
+
+@blueprint.post("/<name>/receipt")
+def confirm(name: str) -> Response:
+    """201 and the receipt; 200 and the one that stands. Raises as ``_writer`` and ``receipts.confirm``."""
+    reader = _writer(name)
+    receipt, fresh, token = receipts.confirm(rt(), reader, _body())
+    return _made(reader, represent_feedback.receipt(receipt), token, 201 if fresh else 200)
+
+
+@blueprint.post("/<name>/taps")
+def tap(name: str) -> Response:
+    """204. Raises as ``_writer`` and ``taps.record``."""
+    taps.record(rt(), _writer(name), _body())
+    return Response(status=204)
+
+
+def _reader(name: str) -> Reader:
+    """Whoever asks. Raises what ``open_link`` raises. Never by a slug, as all that a page loads."""
+    link = open_link(rt(), name)
+    if link.public_id not in (name, name.lower()):
+        raise Problem("not_found", "There is no such link.")
+    return readers.before(rt(), link, session_cookie(), viewer_cookie.held(link))
+
+
+def _writer(name: str) -> Reader:
+    """Whoever writes: ``forbidden`` from a page of another site, ``rate_limited``, ``conflict`` when ``If-Match`` names
+    another version of the document than the one that stands, and as ``_reader``."""
+    csrf.require_own_page()
+    allowance = rt().limits.hit(WRITES, address_key(client_address()), WRITES.limit)
+    if not allowance.allowed:
+        retry = {"Retry-After": str(allowance.reset_s)}
+        raise Problem("rate_limited", "Too much was sent from your network in a minute.", headers=retry)
+    reader = _reader(name)
+    for seen in request.if_match.as_set():
+        readers.require_version(reader, seen)
+    return reader
+
+
+def _body() -> dict[str, Any]:
+    # Only a page of this server may send this type: for another site's, browsers ask first and get no answer.
+    if request.mimetype != answers.JSON_TYPE:
+        raise Problem("unsupported_media_type", "Send the body as application/json.")
+    return parse_object(request.stream.read(_LARGEST + 1), _LARGEST)
+
+
+def _made(reader: Reader, value: dict[str, Any], token: str | None, status: int = 201) -> Response:
+    response = answers.json(value)
+    response.status_code = status
+    return _with_token(response, reader, token)
+
+
+def _with_token(response: Response, reader: Reader, token: str | None) -> Response:
+    viewer_cookie.keep(response, reader.link, token)
+    return response

@@ -1,0 +1,34 @@
+"""What the share page tells its script about leaving something, and where its hotspots are."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from docshare.server.api import represent_feedback
+from docshare.server.services import hotspots, page_range, readers
+from docshare.server.services.links import Link
+from docshare.server.services.page_range import Sight
+from docshare.server.shell import rt
+from docshare.server.web.sign_in import session_cookie
+
+
+def facts(link: Link, shown: Sight) -> dict[str, Any]:
+    """The facts ``feedback`` and ``hotspots`` of the page of ``link`` for whoever sees what is ``shown``."""
+    offer = readers.offered(rt(), link)
+    base = f"/{link.public_id}"
+    return {
+        "feedback": {
+            "notes": offer.notes,
+            "publicNotes": offer.public_notes,
+            "marks": offer.marks,
+            "annotations": offer.annotations,
+            "receipt": offer.receipt,
+            "owner": page_range.is_owner(rt(), link, session_cookie()),
+        },
+        "hotspots": [represent_feedback.hotspot(base, row) for row in hotspots.shown(rt(), link, shown.window)],
+    }
+
+
+def modules(told: Mapping[str, Any]) -> tuple[str, ...]:
+    """The script that a page with the facts ``told`` needs for them; most pages need none."""
+    left = any(told["feedback"][name] for name in ("notes", "marks", "annotations", "receipt"))
+    return ("viewer/feedback/index.js",) if left or told["hotspots"] else ()

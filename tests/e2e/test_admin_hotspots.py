@@ -1,0 +1,95 @@
+"""``docshare admin hotspot``: with and without a running server (operations.md, Administration)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.support.images import frame
+from tests.support.pdfs import simple_pdf
+from tests.support.served import Served, docshare, home, served
+
+UNKNOWN = "6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10"
+PLACE = ("--page", "2", "--rect", "0.1, 0.2,.3,0.4")
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    return home(tmp_path)
+
+
+def hotspot(env: dict[str, str], *args: str) -> Any:
+    done = docshare("admin", "hotspot", *args, "--json", env=env)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def post(server: Served, path: str, name: str, content: bytes, **fields: str) -> dict[str, Any]:
+    address = f"{server.url}/api/v1/files{path}"
+    answer = requests.post(address, headers=server.headers, files={"file": (name, content)}, data=fields, timeout=20)
+    assert answer.status_code == 200, answer.text
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+def test_a_hotspot_is_placed_listed_and_removed(tmp_path: Path, env: dict[str, str]) -> None:
+    """``hotspot add|list|remove``: ``{uuid, ...}``; a running server is asked, without one it works in process."""
+    with served(tmp_path) as server:
+        file = post(server, "", "a.pdf", simple_pdf(pages=3))
+        made = hotspot(env, "add", file["shortId"], *PLACE, "--link", "https://example.com/prices")
+        assert made.keys() == {"uuid", "fileUuid", "page", "rect", "label", "url", "createdAt"}
+        assert (made["fileUuid"], made["page"], made["url"]) == (file["uuid"], 2, "https://example.com/prices")
+        assert made["rect"] == {"x": 0.1, "y": 0.2, "width": 0.3, "height": 0.4}
+        assert made["label"] == "example.com"
+        assert made["uuid"] in requests.get(file["shareUrl"], timeout=10).text
+        sound = post(server, f"/{file['uuid']}/assets", "a.mp3", frame(1) * 4, kind="hotspot-audio")["assetId"]
+    first = hotspot(env, "add", file["uuid"], "--page", "1", "--rect", "0,0,1,1", "--label", " Hi ", "--audio", sound)
+    assert first.keys() == {"uuid", "fileUuid", "page", "rect", "label", "assetId", "createdAt"}
+    assert (first["label"], first["assetId"]) == ("Hi", sound)
+    assert hotspot(env, "list", file["uuid"]) == [first, made]
+    assert hotspot(env, "remove", made["uuid"].upper()) == made
+    assert hotspot(env, "list", file["shortId"]) == [first]
+    listed = docshare("admin", "hotspot", "list", file["uuid"], env=env)
+    assert listed.stdout.split("\t")[:3] == [first["uuid"], "1", "Hi"]
+
+
+def test_a_long_address_reaches_a_running_server(tmp_path: Path, env: dict[str, str]) -> None:
+    url = "https://example.com/".ljust(2_048, "x")
+    with served(tmp_path) as server:
+        file = post(server, "", "a.pdf", simple_pdf(pages=3))
+        assert hotspot(env, "add", file["uuid"], *PLACE, "--link", url)["url"] == url
+
+
+BAD = [
+    # arguments behind the file, exit code, words of the refusal
+    ([*PLACE], 2, "either --link or --audio"),
+    ([*PLACE, "--link", "https://a.example", "--audio", UNKNOWN], 2, "either --link or --audio"),
+    ([*PLACE, "--link", "http://a.example"], 9, "link must be"),
+    ([*PLACE, "--link", "javascript:alert(1)"], 9, "link must be"),
+    ([*PLACE, "--link", "https://u:p@a.example"], 9, "link must be"),
+    ([*PLACE, "--audio", UNKNOWN], 9, "no sound of this file"),
+    ([*PLACE, "--audio", "x"], 9, "audio must be"),
+    ([*PLACE, "--link", "https://a.example", "--label", "x" * 101], 9, "label must be"),
+    (["--page", "4", "--rect", "0,0,1,1", "--link", "https://a.example"], 9, "1 to 3"),
+    (["--page", "0", "--rect", "0,0,1,1", "--link", "https://a.example"], 9, "1 to 3"),
+    (["--page", "1", "--rect", "0,0,1", "--link", "https://a.example"], 9, "X,Y,W,H"),
+    (["--page", "1", "--rect", "0,0,1,2", "--link", "https://a.example"], 9, "rect must be"),
+    (["--page", "1", "--rect", "0,0,1,nan", "--link", "https://a.example"], 9, "X,Y,W,H"),
+    (["--page", "x", "--rect", "0,0,1,1", "--link", "https://a.example"], 2, "--page"),
+]
+
+
+def test_what_cannot_be_a_hotspot_is_refused_in_one_line(tmp_path: Path, env: dict[str, str]) -> None:
+    with served(tmp_path) as server:
+        file = post(server, "", "a.pdf", simple_pdf(pages=3))["uuid"]
+        for arguments, code, words in BAD:
+            done = docshare("admin", "hotspot", "add", file, *arguments, env=env)
+            assert (done.returncode, done.stdout) == (code, ""), (arguments, done.stderr)
+            assert words in done.stderr
+            assert "Traceback" not in done.stderr
+        for arguments in (["add", UNKNOWN, *PLACE, "--link", "https://a.example"], ["list", UNKNOWN], ["list", "slug"],
+                          ["remove", UNKNOWN], ["remove", "x"]):  # fmt: skip
+            assert docshare("admin", "hotspot", *arguments, env=env).returncode == 3
+        assert hotspot(env, "list", file) == []

@@ -1,0 +1,342 @@
+"""Who may leave something on a link, and what of it (section File settings; hardening M5, M15, G31, F7)."""
+
+from typing import Any
+
+import pytest
+
+from docshare.contract.plans import Plan
+from docshare.server.services import accounts
+from tests.support.cast import World
+from tests.support.leaving import EVERYTHING, WRITES, Hand
+from tests.support.owner import put, signed_in
+from tests.support.reader import everything
+from tests.support.rows import change_file, count
+
+TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "taps", "activity_rows")
+CTA = {"cta": {"label": "Book", "url": "https://example.com"}}
+
+
+@pytest.fixture
+def made(world: World) -> dict[str, Any]:
+    """A document of three pages on which everything may be left."""
+    made = world.pia.upload()
+    put(world, made, **EVERYTHING, viewerSettings=CTA)
+    return made
+
+
+@pytest.fixture
+def hand(world: World, made: dict[str, Any]) -> Hand:
+    return Hand(world, made["shortId"])
+
+
+def rows(world: World) -> dict[str, int]:
+    return {table: found for table in TABLES if (found := count(world, table))}
+
+
+# What is offered
+
+OFFERS = [
+    # settings, what stands of it on Pro, Basic and Free
+    ({}, "", "", ""),
+    ({"commentsEnabled": True}, "notes", "", ""),
+    ({"commentsAllowPublic": True}, "", "", ""),
+    ({"commentsEnabled": True, "commentsAllowPublic": True}, "notes publicNotes", "", ""),
+    ({"marksEnabled": True}, "marks", "", ""),
+    ({"annotationsEnabled": True}, "annotations", "", ""),
+    ({"askReceipt": True}, "receipt", "receipt", ""),
+    (EVERYTHING, "notes publicNotes marks annotations receipt", "receipt", ""),
+]
+
+
+@pytest.mark.parametrize(("settings", "pro", "basic", "free"), OFFERS)
+def test_the_page_is_told_what_stands_on_the_owners_plan_of_this_moment(
+    world: World, settings: dict[str, bool], pro: str, basic: str, free: str
+) -> None:
+    made = world.pia.upload()
+    put(world, made, **settings)
+    for plan, expected in ((Plan.PRO, pro), (Plan.BASIC, basic), (Plan.FREE, free)):
+        accounts.set_tier(world.rt, world.pia.email, plan)
+        facts = Hand(world, made["shortId"]).facts()["feedback"]
+        assert facts.keys() == {"notes", "publicNotes", "marks", "annotations", "receipt", "owner"}
+        assert {name for name, stands in facts.items() if stands} == set(expected.split())
+
+
+def test_a_document_without_an_owner_takes_nothing(world: World, made: dict[str, Any], hand: Hand) -> None:
+    change_file(world, made["uuid"], owner_id=None)
+    assert not any(hand.facts()["feedback"].values())
+    assert {hand.send(*write).status_code for write in WRITES if write[0] != "DELETE"} == {403}
+    assert rows(world) == {}
+
+
+@pytest.mark.parametrize("plan", [Plan.FREE, Plan.BASIC])
+def test_a_feature_that_the_owner_no_longer_pays_for_is_403(world: World, hand: Hand, plan: Plan) -> None:
+    """Pro fields are re-checked when pages are served."""
+    hand.note(), hand.annotate(), hand.mark(1, "pick")
+    before = everything(world)
+    accounts.set_tier(world.rt, world.pia.email, plan)
+    paid = {"receipt"} if plan is Plan.BASIC else set()
+    for method, path, body in WRITES:
+        if method != "DELETE" and path not in paid:
+            assert hand.send(method, path, body).status_code == 403
+    found = hand.found()
+    assert (found["notes"], found["annotations"], found["marks"]) == ([], [], {})
+    accounts.set_tier(world.rt, world.pia.email, Plan.PRO)
+    assert everything(world) == before
+
+
+@pytest.mark.parametrize(("method", "path", "body"), [write for write in WRITES if write[0] != "DELETE"])
+def test_a_feature_that_is_off_is_403_and_stores_nothing(
+    world: World, method: str, path: str, body: dict[str, Any] | None
+) -> None:
+    made = world.pia.upload()
+    answer = Hand(world, made["shortId"]).send(method, path, body)
+    assert (answer.status_code, answer.mimetype) == (403, "text/plain")
+    assert rows(world) == {}
+    assert "Set-Cookie" not in answer.headers
+
+
+# Who
+
+
+def test_the_signed_in_owner_changes_nothing_and_is_told_so(world: World, made: dict[str, Any], hand: Hand) -> None:
+    hand.note(public=True)
+    owner = Hand(world, made["shortId"], http=signed_in(world, world.pia))
+    assert owner.facts()["feedback"]["owner"] is True
+    assert hand.facts()["feedback"]["owner"] is False
+    before = everything(world)
+    for method, path, body in WRITES:
+        answer = owner.send(method, path, body)
+        assert answer.status_code == 403
+        assert "owner" in answer.text
+        assert "Set-Cookie" not in answer.headers
+    assert everything(world) == before
+
+
+def test_another_owner_is_a_reader_like_any(world: World, made: dict[str, Any]) -> None:
+    mal = Hand(world, made["shortId"], http=signed_in(world, world.mal))
+    assert mal.note()["mine"] is True
+
+
+@pytest.mark.parametrize(("method", "path", "body"), WRITES)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site"},
+        {"Sec_Fetch_Site": "none"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+    ],
+)
+def test_pages_of_other_sites_change_nothing(
+    world: World, hand: Hand, method: str, path: str, body: dict[str, Any] | None, headers: dict[str, str]
+) -> None:
+    hand.note()
+    before = everything(world)
+    assert hand.send(method, path, body, **headers).status_code == 403
+    assert everything(world) == before
+
+
+@pytest.mark.parametrize("headers", [{"Sec_Fetch_Site": "same-origin"}, {"Origin": "http://127.0.0.1:8787"}, {}])
+def test_our_own_page_may_write(hand: Hand, headers: dict[str, str]) -> None:
+    assert hand.send("POST", "notes", {"author": "Ann", "body": "x"}, **headers).status_code == 201
+
+
+@pytest.mark.parametrize(("method", "path", "body"), WRITES)
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"trashed_at": 1, "purge_at": 9_000_000_000_000_000}, 404),
+        ({"delete_at": 1}, 410),
+        ({"burned_at": 1}, 410),
+        ({"password_hash": "x"}, 403),
+    ],
+)
+def test_a_link_that_opens_nothing_takes_nothing(
+    world: World,
+    made: dict[str, Any],
+    hand: Hand,
+    method: str,
+    path: str,
+    body: dict[str, Any] | None,
+    change: dict[str, Any],
+    status: int,
+) -> None:
+    """Nothing of a document is shown or taken past its gate, and nothing once its link is dead."""
+    hand.note()
+    change_file(world, made["uuid"], **change)
+    before = everything(world)
+    assert hand.send(method, path, body).status_code == status
+    assert hand.send("GET", "feedback").status_code == status
+    assert everything(world) == before
+
+
+@pytest.mark.parametrize(("method", "path", "body"), [*WRITES, ("GET", "feedback", None)])
+def test_an_unknown_link_and_a_slug_are_404(
+    world: World, made: dict[str, Any], method: str, path: str, body: dict[str, Any] | None
+) -> None:
+    change_file(world, made["uuid"], slug="our-report")
+    for name in ("our-report", "zzzzzzzzzzzz", "00000000-0000-4000-8000-000000000000"):
+        assert Hand(world, name).send(method, path, body).status_code == 404
+    assert rows(world) == {}
+
+
+def test_a_revoked_variant_takes_nothing_more(world: World, made: dict[str, Any]) -> None:
+    path = f"/api/v1/files/{made['uuid']}/variants"
+    variant = world.pia.post(path, json={"label": "Ada"}).get_json()
+    hand = Hand(world, variant["shortId"])
+    hand.note(public=True)
+    world.pia.put(f"{path}/{variant['uuid']}", json={"revoked": True})
+    for method, path, body in (*WRITES, ("GET", "feedback", None)):
+        assert hand.send(method, path, body).status_code == 404
+    assert count(world, "notes") == 1
+
+
+# Known again
+
+
+def test_who_only_looks_stays_unknown(world: World, hand: Hand) -> None:
+    answer = hand.send("GET", "feedback")
+    assert answer.get_json() == {"notes": [], "marks": {}, "annotations": []}
+    assert "Set-Cookie" not in answer.headers
+    assert answer.headers["Cache-Control"] == "private, no-store"
+    assert count(world, "viewers") == 0
+
+
+def test_the_first_thing_left_makes_a_reader_known_once(world: World, made: dict[str, Any], hand: Hand) -> None:
+    first = hand.send("POST", "notes", {"author": "Ann", "body": "x"})
+    cookie = first.headers["Set-Cookie"]
+    assert cookie.startswith(f"viewer-{made['shortId']}=")
+    assert "HttpOnly" in cookie
+    for method, path, body in WRITES[2:6]:
+        assert "Set-Cookie" not in hand.send(method, path, body).headers
+    assert count(world, "viewers") == 1
+
+
+@pytest.mark.parametrize(("method", "path", "body"), [WRITES[0], WRITES[2], WRITES[3], WRITES[5]])
+def test_whatever_is_left_first_hands_out_the_cookie(
+    world: World, hand: Hand, method: str, path: str, body: dict[str, Any] | None
+) -> None:
+    assert "Set-Cookie" in hand.send(method, path, body).headers
+    assert count(world, "viewers") == 1
+
+
+def test_two_browsers_are_two_readers(world: World, made: dict[str, Any], hand: Hand) -> None:
+    other = Hand(world, made["shortId"])
+    note = hand.note("only mine")
+    hand.annotate(), hand.mark(1, "pick"), hand.send("POST", "receipt", {"name": "Ann"})
+    assert other.found() == {"notes": [], "marks": {}, "annotations": []}
+    assert other.send("DELETE", f"notes/{note['uuid']}").status_code == 404
+    assert count(world, "notes") == 1
+
+
+def test_a_reader_of_one_link_is_nobody_on_another(world: World, made: dict[str, Any]) -> None:
+    """The cookie of one link is worth nothing on another, not even of the same document."""
+    path = f"/api/v1/files/{made['uuid']}/variants"
+    variant = world.pia.post(path, json={"label": "Ada"}).get_json()
+    hand = Hand(world, made["shortId"])
+    note = hand.note()
+    cookie = hand.http.get_cookie(f"viewer-{made['shortId']}")
+    assert cookie is not None
+    stranger = Hand(world, variant["shortId"])
+    stranger.http.set_cookie(f"viewer-{variant['shortId']}", cookie.value)
+    assert stranger.found()["notes"] == []
+    assert stranger.send("DELETE", f"notes/{note['uuid']}").status_code == 404
+
+
+def test_the_uuid_names_the_same_reader_as_the_short_id(world: World, made: dict[str, Any], hand: Hand) -> None:
+    hand.note()
+    again = Hand(world, made["uuid"].upper(), http=hand.http)
+    assert len(again.found()["notes"]) == 1
+
+
+# Bodies
+
+
+@pytest.mark.parametrize(("method", "path", "body"), [write for write in WRITES if write[0] != "DELETE"])
+@pytest.mark.parametrize(
+    ("raw", "status"),
+    [
+        (b"", 400),
+        (b"[]", 400),
+        (b"null", 400),
+        (b"[" * 10_000, 400),
+        (b"\xff\xfe", 400),
+        (b'{"body": "\\ud800", "note": "\\ud800", "name": "\\ud800"}', 400),
+        (b'{"a": 1e999}', 400),
+        (b'{"a": 1, "a": 2}', 400),
+        (b"{}", 400),
+        (b'{"pad": "' + b"x" * 16_384 + b'"}', 413),
+    ],
+)
+def test_what_is_no_sound_json_is_refused(
+    world: World, hand: Hand, method: str, path: str, body: object, raw: bytes, status: int
+) -> None:
+    answer = hand.send(method, path, raw, Content_Type="application/json")
+    assert answer.status_code == status
+    assert rows(world) == {}
+
+
+@pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_forms_and_texts_of_other_pages_are_415(world: World, hand: Hand, media_type: str) -> None:
+    """G31: a form post, text/plain JSON: no state change."""
+    body = b'{"author": "Ann", "body": "x"}'
+    assert hand.send("POST", "notes", body, Content_Type=media_type).status_code == 415
+    assert rows(world) == {}
+
+
+def test_one_address_writes_sixty_times_a_minute(world: World, made: dict[str, Any], hand: Hand) -> None:
+    other = Hand(world, made["shortId"], address="198.51.100.9")
+    assert [hand.mark(1, "pick") for _ in range(60)] == [204] * 60
+    refused = hand.send("PUT", "marks/2", {"mark": "pick"})
+    assert refused.status_code == 429
+    assert 1 <= int(refused.headers["Retry-After"]) <= 60
+    assert hand.send("GET", "feedback").status_code == 200
+    assert other.mark(1, "pick") == 204
+    world.clock.advance(minutes=1)
+    assert hand.mark(2, "pick") == 204
+
+
+# While the document changes
+
+
+@pytest.mark.parametrize(("method", "path", "body"), [WRITES[0], WRITES[2], WRITES[3], WRITES[5]])
+@pytest.mark.parametrize("change", [{"content_version": 2}, {"trashed_at": 1}])
+def test_what_is_meant_for_a_document_that_has_just_gone_is_409(
+    world: World,
+    made: dict[str, Any],
+    hand: Hand,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    path: str,
+    body: dict[str, Any],
+    change: dict[str, int],
+) -> None:
+    write = world.rt.db.write
+
+    def changed_before() -> Any:
+        monkeypatch.setattr(world.rt.db, "write", write)
+        change_file(world, made["uuid"], **change)
+        return write()
+
+    monkeypatch.setattr(world.rt.db, "write", changed_before)
+    assert hand.send(method, path, body).status_code == 409
+    assert rows(world) == {}
+
+
+@pytest.mark.parametrize(("method", "path", "body"), [WRITES[0], WRITES[2], WRITES[3], WRITES[5]])
+def test_what_is_said_of_the_document_before_is_409(
+    world: World, made: dict[str, Any], hand: Hand, method: str, path: str, body: dict[str, Any]
+) -> None:
+    """The page that a reader has open names the version it shows; what else is in that name does not matter."""
+    put(world, made, watermark=True)
+    seen = hand.facts()["version"]
+    assert seen.startswith("1-")
+    put(world, made, watermark=False)
+    assert hand.send(method, path, body, If_Match=f'"{seen}"').status_code < 300
+    change_file(world, made["uuid"], content_version=2)
+    before = everything(world)
+    refused = hand.send(method, path, body, If_Match=f'"{seen}"')
+    assert (refused.status_code, refused.text) == (409, "The document has changed meanwhile; load the page again.")
+    assert everything(world) == before
+    assert hand.send(method, path, body, If_Match=f'"{hand.facts()["version"]}"').status_code < 300

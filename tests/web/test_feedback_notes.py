@@ -1,0 +1,284 @@
+"""Notes of readers (section Events, ``note.created``; easy-to-get-wrong 69)."""
+
+from typing import Any
+
+import pytest
+
+from docshare.contract.plans import Plan
+from docshare.server.rules.feedback import BOUNDS, Bound
+from docshare.server.services import accounts
+from tests.support.acquainted import invited
+from tests.support.cast import World
+from tests.support.leaving import EVERYTHING, Hand, activity
+from tests.support.owner import put, signed_in
+from tests.support.rows import change_file, count
+
+
+@pytest.fixture
+def made(world: World) -> dict[str, Any]:
+    made = world.pia.upload()
+    put(world, made, **EVERYTHING)
+    return made
+
+
+@pytest.fixture
+def ann(world: World, made: dict[str, Any]) -> Hand:
+    return Hand(world, made["shortId"])
+
+
+@pytest.fixture
+def bob(world: World, made: dict[str, Any]) -> Hand:
+    return Hand(world, made["shortId"])
+
+
+def bodies(hand: Hand) -> list[str]:
+    return [note["body"] for note in hand.found()["notes"]]
+
+
+def test_a_note_comes_back_with_all_that_is_shown_of_it(ann: Hand, bob: Hand) -> None:
+    note = ann.note("First line\r\nsecond\tline", "  Ann Lee ", page=2, public=True)
+    uuid = note["uuid"]
+    expected = {
+        "uuid": uuid,
+        "author": "Ann Lee",
+        "body": "First line\nsecond\tline",
+        "page": 2,
+        "public": True,
+        "mine": True,
+        "createdAt": "2026-09-21T14:13:20.000Z",
+    }
+    assert note == expected
+    assert ann.found()["notes"] == [expected]
+    assert bob.found()["notes"] == [expected | {"mine": False}]
+
+
+def test_a_note_is_private_and_about_the_whole_document_unless_it_says_otherwise(ann: Hand) -> None:
+    note = ann.note()
+    assert note["public"] is False
+    assert "page" not in note
+    assert "page" not in ann.note(page=None)
+
+
+def test_readers_see_their_own_notes_and_what_is_public_oldest_first(world: World, ann: Hand, bob: Hand) -> None:
+    ann.note("a private"), bob.note("b public", public=True), ann.note("a public", public=True), bob.note("b private")
+    assert bodies(ann) == ["a private", "b public", "a public"]
+    assert bodies(bob) == ["b public", "a public", "b private"]
+    assert bodies(Hand(world, ann.name)) == ["b public", "a public"]
+
+
+def test_without_public_notes_everybody_sees_their_own_alone(
+    world: World, made: dict[str, Any], ann: Hand, bob: Hand
+) -> None:
+    ann.note("a public", public=True)
+    put(world, made, commentsAllowPublic=False)
+    bob.note("b private")
+    assert (bodies(ann), bodies(bob)) == (["a public"], ["b private"])
+    refused = bob.send("POST", "notes", {"author": "Bob", "body": "x", "public": True})
+    assert refused.status_code == 403
+    assert count(world, "notes") == 2
+
+
+def test_the_signed_in_owner_sees_all_of_them(world: World, ann: Hand) -> None:
+    ann.note("private"), ann.note("public", public=True)
+    owner = Hand(world, ann.name, http=signed_in(world, world.pia))
+    found = owner.found()
+    assert [(note["body"], note["mine"]) for note in found["notes"]] == [("private", False), ("public", False)]
+
+
+def test_note_created_is_recorded_for_public_notes_only(world: World, made: dict[str, Any], ann: Hand) -> None:
+    """``note.created`` only for public notes; ``pageNumber`` when page-anchored, of the document."""
+    put(world, made, pageRange={"from": 2, "to": 3})
+    ann.note("private"), ann.note("whole", public=True), ann.note("page", public=True, page=1)
+    base = {"fileUuid": made["uuid"], "fileName": "report.pdf", "author": "Ann"}
+    assert activity(world) == [
+        ("note.created", base | {"body": "whole"}),
+        ("note.created", base | {"body": "page", "pageNumber": 2}),
+    ]
+
+
+def test_the_owner_gets_a_mail_of_private_notes_too(world: World, made: dict[str, Any], ann: Hand) -> None:
+    put(world, made, notifyOnComment=True, pageRange={"from": 2, "to": 3})
+    ann.note("for you", page=1)
+    ((recipient, body),) = world.rt.db.rows("SELECT recipient, body FROM mails")
+    assert recipient == world.pia.email
+    assert "for you" in body
+    assert "page 2" in body
+
+
+def test_everybodys_public_notes_are_seen_through_every_link_of_the_document(
+    world: World, made: dict[str, Any], ann: Hand
+) -> None:
+    variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Ada"}).get_json()
+    ada = Hand(world, variant["shortId"])
+    ann.note("canonical", public=True), ada.note("variant", public=True)
+    assert bodies(ada) == bodies(ann) == ["canonical", "variant"]
+    told = ada.send("GET", "feedback").text
+    assert made["uuid"] not in told
+    assert made["shortId"] not in told
+
+
+def test_notes_on_hidden_pages_are_left_out_and_others_carry_the_readers_numbers(
+    world: World, made: dict[str, Any], ann: Hand
+) -> None:
+    for page in (1, 2, 3):
+        ann.note(f"page {page}", page=page, public=True)
+    ann.note("whole")
+    put(world, made, pageRange={"from": 2, "to": 2})
+    assert [(note["body"], note.get("page")) for note in ann.found()["notes"]] == [("page 2", 1), ("whole", None)]
+    owner = Hand(world, ann.name, http=signed_in(world, world.pia))
+    assert [note.get("page") for note in owner.found()["notes"]] == [1, 2, 3, None]
+
+
+@pytest.mark.parametrize("page", [0, -1, 3, 50_000, 2**60])
+def test_a_page_outside_of_what_the_reader_sees_is_404(
+    world: World, made: dict[str, Any], ann: Hand, page: int
+) -> None:
+    put(world, made, pageRange={"from": 1, "to": 2})
+    assert ann.send("POST", "notes", {"author": "Ann", "body": "x", "page": page}).status_code == 404
+    assert count(world, "notes") == count(world, "viewers") == 0
+
+
+BAD = [
+    {"author": ""},
+    {"author": "  "},
+    {"author": "x" * 81},
+    {"author": "two\nlines"},
+    {"author": None},
+    {"author": 7},
+    {"body": ""},
+    {"body": " \n\t "},
+    {"body": "x" * 2_001},
+    {"body": "\x1b[31m"},
+    {"body": "\x85"},
+    {"body": ["x"]},
+    {"page": "1"},
+    {"page": 1.5},
+    {"page": True},
+    {"public": "yes"},
+    {"public": 1},
+    {"public": None},
+]
+
+
+@pytest.mark.parametrize("change", BAD)
+def test_a_malformed_note_is_400_and_names_the_field(world: World, ann: Hand, change: dict[str, Any]) -> None:
+    answer = ann.send("POST", "notes", {"author": "Ann", "body": "x"} | change)
+    assert answer.status_code == 400
+    assert next(iter(change)) in answer.text
+    assert count(world, "notes") == count(world, "viewers") == 0
+
+
+@pytest.mark.parametrize("change", [{"author": "🙂" * 80}, {"body": "🙂" * 2_000}, {"body": "a\n\nb\tc"}, {"extra": 1}])
+def test_what_is_just_within_the_bounds_is_kept_as_it_is(ann: Hand, change: dict[str, Any]) -> None:
+    note = ann.note(**({"body": "x", "author": "Ann"} | change))
+    assert {key: note[key] for key in change if key in note}.items() <= change.items()
+
+
+def test_only_ones_own_note_can_be_deleted_and_only_once(world: World, ann: Hand, bob: Hand) -> None:
+    note = ann.note(public=True)
+    bob.note()
+    assert bob.send("DELETE", f"notes/{note['uuid']}").status_code == 404
+    gone = ann.send("DELETE", f"notes/{note['uuid'].upper()}")
+    assert (gone.status_code, gone.data) == (204, b"")
+    for uuid in (note["uuid"], "nonsense"):
+        assert ann.send("DELETE", f"notes/{uuid}").status_code == 404
+    assert count(world, "notes") == 1
+
+
+def test_a_note_can_be_taken_back_when_notes_are_off_by_now(world: World, made: dict[str, Any], ann: Hand) -> None:
+    note = ann.note()
+    put(world, made, commentsEnabled=False)
+    assert ann.send("DELETE", f"notes/{note['uuid']}").status_code == 204
+    assert count(world, "notes") == 0
+
+
+def test_a_note_that_cannot_be_kept_tells_nobody(world: World, made: dict[str, Any], ann: Hand) -> None:
+    """Facts and events in one transaction."""
+    put(world, made, notifyOnComment=True)
+    ann.send("POST", "notes", {"author": "Ann", "body": "x", "public": True, "page": 9})
+    assert (activity(world), count(world, "mails")) == ([], 0)
+
+
+def test_one_reader_and_one_document_take_only_so_many(
+    world: World, ann: Hand, bob: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert BOUNDS["notes"] == (200, 5_000)
+    monkeypatch.setitem(BOUNDS, "notes", Bound(2, 3))
+    ann.note(), ann.note(), bob.note()
+    refusals = []
+    for hand in (ann, bob):
+        answer = hand.send("POST", "notes", {"author": "Ann", "body": "x"})
+        refusals.append((answer.status_code, answer.text))
+    assert refusals == [
+        (409, "You have left 2 notes here, which is the most."),
+        (409, "This document takes no more notes."),
+    ]
+    assert count(world, "notes") == 3
+
+
+def test_the_name_a_reader_went_by_is_remembered(world: World, ann: Hand, bob: Hand) -> None:
+    ann.note(author="Ann"), ann.note(author="Ann Lee")
+    bob.note(author="Somebody else", public=True)
+    assert ann.found()["name"] == "Ann Lee"
+    assert "name" not in Hand(world, ann.name).found()
+
+
+def test_a_personal_link_knows_its_reader_and_does_not_tell_the_address(world: World, made: dict[str, Any]) -> None:
+    invited(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
+    zoe = Hand(world, "Zz3dE5fG7hJ9")
+    zoe.note("hello", "Zoe", public=True)
+    told = zoe.send("GET", "feedback").text
+    assert "zoe@example.com" not in told
+    assert zoe.found()["name"] == "Zoe"
+
+
+def test_a_downgrade_hides_what_was_said_and_an_upgrade_shows_it_again(world: World, ann: Hand) -> None:
+    ann.note("kept")
+    accounts.set_tier(world.rt, world.pia.email, Plan.BASIC)
+    assert bodies(ann) == []
+    accounts.set_tier(world.rt, world.pia.email, Plan.PRO)
+    assert bodies(ann) == ["kept"]
+
+
+def test_purging_a_document_leaves_nothing_of_its_readers(world: World, made: dict[str, Any], ann: Hand) -> None:
+    """M39: what readers left goes with the document, from the rows and from the log of the database."""
+    secret = "canary-3f9c1e"
+    ann.note(secret, secret, public=True), ann.annotate(note=secret), ann.mark(1, "pick")
+    ann.send("POST", "receipt", {"name": secret})
+    assert world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1").status_code == 200
+    for table in ("viewers", "notes", "marks", "annotations", "receipts", "taps", "hotspots", "activity_rows"):
+        assert count(world, table) == 0
+    for path in world.rt.config.data_dir.glob("docshare.db*"):
+        assert secret.encode() not in path.read_bytes()
+
+
+def test_trash_hides_and_restore_brings_back(world: World, made: dict[str, Any], ann: Hand) -> None:
+    ann.note("kept")
+    world.pia.delete(f"/api/v1/files/{made['uuid']}")
+    assert ann.send("GET", "feedback").status_code == 404
+    assert world.pia.get(f"/api/v1/files/{made['uuid']}/feedback").status_code == 404
+    assert world.pia.post(f"/api/v1/files/{made['uuid']}/restore").status_code == 200
+    assert bodies(ann) == ["kept"]
+
+
+def test_what_looks_like_markup_is_kept_as_text_and_served_as_json(world: World, ann: Hand) -> None:
+    """M11: texts are stored as they came, and no answer is anything a browser runs."""
+    payload = "</script><img src=x onerror=alert(1)>{{7*7}}"
+    made = ann.send("POST", "notes", {"author": payload, "body": payload, "public": True})
+    found = ann.send("GET", "feedback")
+    for answer in (made, found):
+        assert answer.mimetype == "application/json"
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert ann.found()["notes"][0]["body"] == payload
+    assert payload not in ann.http.get(f"/{ann.name}").text
+    refused = ann.send("POST", "notes", {"author": payload * 9, "body": payload})
+    assert refused.mimetype == "text/plain"
+    assert "<img" not in refused.text
+
+
+def test_an_expired_document_keeps_its_notes_for_the_owner(world: World, made: dict[str, Any], ann: Hand) -> None:
+    ann.note("kept")
+    change_file(world, made["uuid"], delete_at=1)
+    assert [note["body"] for note in world.pia.get(f"/api/v1/files/{made['uuid']}/feedback").get_json()["notes"]] == [
+        "kept"
+    ]
