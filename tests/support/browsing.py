@@ -43,7 +43,7 @@ class Visitor:
     def open(self, url: str) -> Page:
         """Go to ``url`` and wait until the first page image is there and scripts have taken over."""
         self.page.goto(url)
-        self.page.locator(".pages.is-live .page.is-ready").first.wait_for()
+        self.page.locator(".pages.is-live .page.is-ready:not([inert])").first.wait_for()
         return self.page
 
     def origins(self) -> set[str]:

@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.server.services import viewing
@@ -14,7 +15,8 @@ _FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>'
 
 
 class Reader:
-    """``name``: short id, UUID or slug; ``headers`` go with the page and with every beacon."""
+    """``name``: short id, UUID or slug; ``headers`` go with the page and with every beacon; ``http`` the browser, a
+    fresh one unless given."""
 
     def __init__(
         self,
@@ -26,11 +28,12 @@ class Reader:
         page_headers: dict[str, str] | None = None,
         query: str = "",
         prefix: str = "",
+        http: FlaskClient | None = None,
     ) -> None:
         self._world = world
         self._origin = {"REMOTE_ADDR": address}
         self._headers = {"User-Agent": user_agent}
-        self.http = world.app.test_client()
+        self.http = http or world.app.test_client()
         page = self.http.get(
             f"{prefix}/{name}{query}", headers=self._headers | (page_headers or {}), environ_overrides=self._origin
         )
@@ -91,10 +94,15 @@ def views(world: World, link: str) -> int:
 
 def feed(world: World) -> list[dict[str, Any]]:
     """Pia's view stream once everybody has left."""
-    world.clock.advance(minutes=6)
-    viewing.end_due(world.rt)
+    everybody_leaves(world)
     rows: list[dict[str, Any]] = world.pia.get("/api/v1/events").get_json()
     return rows
+
+
+def everybody_leaves(world: World) -> None:
+    """Let so much time go by that all sessions have ended, and write that down."""
+    world.clock.advance(minutes=6)
+    viewing.end_due(world.rt)
 
 
 def sessions(world: World) -> list[tuple[str, int]]:

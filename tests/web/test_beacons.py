@@ -9,6 +9,8 @@ import pytest
 
 from docshare.server.web.beacons import BEACONS
 from tests.support.cast import World
+from tests.support.guest import Guest
+from tests.support.owner import put
 from tests.support.reader import DESKTOP, Reader, everything, feed, sessions, views
 
 
@@ -110,9 +112,10 @@ def test_a_dead_link_takes_no_beacon(world: World, link: str, started: bool, cha
 
 
 def test_the_last_reader_of_a_view_limit_is_heard_until_the_sweep(world: World, link: str) -> None:
-    reader = Reader(world, link)
-    with world.rt.db.write():
-        world.rt.db.execute("UPDATE files SET burned_at = ?", (world.clock.now,))
+    put(world, world.pia.get(f"/api/v1/files/{link}").get_json(), viewLimit=1)
+    guest = Guest(world, link)
+    assert guest.enters()
+    reader = Reader(world, link, http=guest.http)
     assert reader.reads(9) == 204
     world.clock.advance(minutes=30)
     assert reader.tell(part=1, seq=0, read={1: 9_000}) == 410

@@ -279,9 +279,9 @@ def test_a_slug_downloads_nothing_and_its_page_uses_the_short_id(world: World, s
         ({"trashed_at": 1, "purge_at": 9_000_000_000_000}, 404),
         ({"delete_at": 1}, 410),
         ({"burned_at": 1}, 410),
-        ({"password_hash": "x"}, 403),
-        ({"view_limit": 5}, 403),
-        ({"settings": '{"requireEmail":true}'}, 403),
+        ({"password_hash": "x"}, 303),
+        ({"view_limit": 5}, 303),
+        ({"settings": '{"requireEmail":true}'}, 303),
     ],
 )
 def test_a_link_that_does_not_open_downloads_nothing(

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -9,9 +10,13 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
+from docshare.server.services import hotspots
 from tests.api.test_qr import decode
 from tests.support.cast import World
+from tests.support.guest import PAGES
 from tests.support.images import picture
+from tests.support.leaving import EVERYTHING, WRITES, Hand
+from tests.support.owner import put
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import Reader, feed, sessions, views
 from tests.support.rows import change_file
@@ -73,7 +78,7 @@ def everything_of_a_visit(world: World, name: str, asset_id: str) -> Iterator[tu
                 answer = ask(world, f"{reader.facts['base']}/{path}?v={mark}")
                 assert answer.status_code == 200
                 yield "GET", f"{reader.facts['base']}/{path}", told(answer)
-    for address in (f"/{name}/assets/{asset_id}", f"/api/files/{name}/metadata"):
+    for address in (f"/{name}/assets/{asset_id}", f"/{name}/style.css", f"/api/files/{name}/metadata"):
         answer = ask(world, address)
         assert answer.status_code == 200
         yield "GET", address, told(answer)
@@ -84,6 +89,11 @@ def everything_of_a_visit(world: World, name: str, asset_id: str) -> Iterator[tu
     copy = world.http.post(f"/{name}/download", buffered=True)
     assert copy.status_code == 200
     yield "POST", f"/{name}/download", told(copy)
+    for method, address in itertools.product(("GET", "POST"), (f"/{name}/enter", f"/embed/{name}/enter")):
+        yield method, address, told(world.http.open(address, method=method))
+    hand = Hand(world, name)
+    for method, path, body in (*WRITES, ("GET", "feedback", None)):
+        yield method, f"/{name}/{path}", told(hand.send(method, path, body))
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
@@ -110,6 +120,9 @@ def test_a_viewer_of_a_variant_never_learns_the_canonical_link(
     asset = world.pia.post(
         f"/api/v1/files/{made['uuid']}/assets", data={"file": (io.BytesIO(picture()), "a.png"), "kind": "logo"}
     ).get_json()
+    put(world, made, **EVERYTHING)
+    hotspots.add(world.rt, made["uuid"], {"page": "1", "rect": "0,0,1,1", "link": "https://example.com"})
+    Hand(world, made["shortId"]).note("said on the canonical link", public=True)
     secrets = [made["uuid"], made["uuid"].upper(), made["uuid"].replace("-", ""), made["shortId"], SLUG]
     addresses = world.app.url_map.bind("")
     visited = set()
@@ -243,9 +256,9 @@ def test_a_password_on_the_file_locks_its_variants_too(
 ) -> None:
     """Password and gates never differ by variant."""
     change_file(world, made["uuid"], password_hash="x")
-    canonical, own = (ask(world, f"/{row['shortId']}").status_code for row in (made, variant))
-    assert canonical == own != 200
-    assert ask(world, f"/{variant['uuid']}/pages/1-800.jpg?v=1").status_code != 200
+    for row in (made, variant):
+        assert PAGES not in ask(world, f"/{row['shortId']}").text
+    assert ask(world, f"/{variant['uuid']}/pages/1-800.jpg?v=1").status_code == 403
 
 
 def test_ids_of_variants_win_over_slugs_and_ids_of_files_over_both(world: World) -> None:

@@ -89,6 +89,15 @@ def test_the_facts_are_data_for_the_scripts(world: World) -> None:
         "beaconUrl": f"/{link}/beacon",
         "viewerMode": "standard",
         "viewerSettings": DEFAULT_LOOKS,
+        "feedback": {
+            "notes": False,
+            "publicNotes": False,
+            "marks": False,
+            "annotations": False,
+            "receipt": False,
+            "owner": False,
+        },
+        "hotspots": [],
     }
 
 

@@ -217,6 +217,11 @@ class Engine:
         with self._pool.spare(str(path)) as slot:
             return None if slot is None else self._page_job(slot, _render_job(path, page, width, mark), _jpeg)
 
+    def stamp(self, image: Path, mark: Mark) -> bytes:
+        """The page image at ``image``, drawn before, with ``mark`` over it. Raises as ``render``."""
+        with self._pool.taken(str(image), patience_s=self._patience_s, sheddable=True) as slot:
+            return self._page_job(slot, {"do": "stamp", "path": str(image), "mark": mark._asdict()}, _jpeg)
+
     def wait_for_spare(self, timeout_s: float) -> bool:
         """Wait up to ``timeout_s`` seconds until ``render_if_spare`` would probably draw; says whether it would."""
         return self._pool.wait_for_spare(timeout_s)

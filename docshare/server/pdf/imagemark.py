@@ -1,11 +1,15 @@
 """The watermark over a page image. Runs inside the worker only."""
 
+import io
 from functools import lru_cache
+from typing import Any
 
 import PIL.Image
 import PIL.ImageDraw
 import PIL.ImageFont
+import PIL.JpegImagePlugin
 
+from docshare.server.pdf.documents import Refused
 from docshare.server.pdf.marklayout import SLANT, layout
 
 _GREY = 115  # seen on white and on black
@@ -22,6 +26,24 @@ def draw(image: PIL.Image.Image, text: str, opacity: float, density: str) -> Non
     for x, y in lines.middles:
         place = (round(wide / 2 + x - sheet.width / 2), round(tall / 2 - y - sheet.height / 2))
         image.paste((_GREY,) * len(image.getbands()), place, sheet)
+
+
+def stamped(path: str, mark: dict[str, Any]) -> bytes:
+    """The JPEG at ``path`` with ``mark`` (what ``draw`` takes) over it, compressed as it was.
+
+    Raises Refused ``missing`` and ``page``.
+    """
+    out = io.BytesIO()
+    try:
+        with PIL.Image.open(path, formats=("JPEG",)) as image:
+            image.load()
+            draw(image, **mark)
+            image.save(out, "JPEG", quality="keep")
+    except FileNotFoundError as error:
+        raise Refused("missing") from error
+    except OSError as error:
+        raise Refused("page") from error
+    return out.getvalue()
 
 
 @lru_cache(maxsize=8)  # pages of one size follow each other

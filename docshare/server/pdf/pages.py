@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf.cache import DiskCache
@@ -69,6 +70,17 @@ class PageStore:
         self._draw_ahead(replace(key, page=page + 1), blob, mark)
         return path
 
+    def stamped(self, file_uuid: str, content_version: int, blob: Path, page: int, width: int, mark: Mark) -> bytes:
+        """The JPEG of ``page`` with a ``mark`` that is one reader's alone: over the image that all readers share, so
+        that a page is kept once and not once for each of them. Raises as ``image``, FileNotFoundError.
+        """
+        path = self.image(file_uuid, content_version, blob, page, width)
+        try:
+            return self._engine.stamp(path, mark)
+        except Unrenderable:
+            path.stat()  # newer pages may have pushed it out since it was found
+            raise
+
     def text(self, file_uuid: str, content_version: int, blob: Path, page: int) -> Path:
         """Path of the JSON with text and links of ``page`` (``PageText.document``). Raises as ``image``."""
 
@@ -83,6 +95,25 @@ class PageStore:
         parts = f"{wanted.first}-{wanted.last}{_name(wanted.mark)}"
         key = replace(_key(file_uuid, content_version, 0, 0), parts=parts)
         return self._made(key, partial(self._cache.stage, partial(self._engine.derive, blob, wanted)))
+
+    def copy(self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation) -> IO[bytes]:
+        """The PDF ``wanted`` for one reader alone, open and kept nowhere. Raises as ``image``."""
+        key = replace(_key(file_uuid, content_version, 0, 0), parts=f"{wanted.first}-{wanted.last}-copy")
+        with self._lock:
+            self._failures.check(key)
+        since = time.monotonic()
+        try:
+            staged = self._cache.stage(partial(self._engine.derive, blob, wanted))
+        except Unrenderable as error:
+            with self._lock:
+                self._failures.remember(key, error, time.monotonic() - since)
+            raise
+        except OSError as error:
+            raise _unavailable("The copy cannot be stored at the moment.", 30) from error
+        try:
+            return staged.open("rb")
+        finally:
+            staged.unlink()
 
     def forget(self, file_uuid: str, content_version: int | None = None) -> None:
         """Remove everything derived from a file, also what is being made just now: of all its content versions, or of

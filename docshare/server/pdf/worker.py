@@ -73,7 +73,7 @@ def _send(sink: int, header: dict[str, Any], body: bytes = b"") -> None:
 
 
 def _answer(documents: "Documents", job: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    from docshare.server.pdf import inspect, palette, render, text
+    from docshare.server.pdf import imagemark, inspect, palette, render, text
     from docshare.server.pdf.documents import Refused
 
     try:
@@ -85,6 +85,8 @@ def _answer(documents: "Documents", job: dict[str, Any]) -> tuple[dict[str, Any]
             from docshare.server.pdf import picture
 
             return {}, picture.redrawn(job["path"], job["type"])
+        if job["do"] == "stamp":
+            return {}, imagemark.stamped(job["path"], job["mark"])
         document = documents.open(job["path"])
         match job["do"]:
             case "inspect":

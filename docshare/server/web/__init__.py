@@ -2,9 +2,21 @@
 
 from flask import Flask
 
-from docshare.server.services import marking, page_range, viewing
+from docshare.server.services import entry, marking, page_range, viewing
 from docshare.server.shell import rt
-from docshare.server.web import appearance, assets, beacons, downloads, headers, oembed, public, sign_in
+from docshare.server.web import (
+    appearance,
+    assets,
+    beacons,
+    downloads,
+    feedback,
+    gate,
+    headers,
+    oembed,
+    public,
+    report,
+    sign_in,
+)
 
 
 def register(app: Flask) -> None:
@@ -17,5 +29,6 @@ def register(app: Flask) -> None:
         viewing.prepare(rt())
         page_range.prepare(rt())
         marking.prepare(rt())
-    for module in (assets, beacons, sign_in, oembed, appearance, downloads, public):
+        entry.prepare(rt())
+    for module in (assets, beacons, sign_in, oembed, appearance, downloads, feedback, gate, report, public):
         app.register_blueprint(module.blueprint)

@@ -1,9 +1,9 @@
-"""The images and sounds of a share page, for its readers only."""
+"""The style sheet, the images and the sounds of a share page, for its readers only."""
 
-from flask import Blueprint, Response, send_file
+from flask import Blueprint, Response, request, send_file
 
 from docshare.contract.problems import Problem
-from docshare.server.services import assets
+from docshare.server.services import assets, branding, settings
 from docshare.server.shell import rt
 from docshare.server.web.public import open_link
 
@@ -12,6 +12,21 @@ _POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
 _CACHE = "private, max-age=600"
 
 blueprint = Blueprint("appearance", __name__)
+
+
+@blueprint.get("/<name>/style.css")
+def stylesheet(name: str) -> Response:
+    """What the owner of the file behind the link ``name`` set of its looks, as CSS; ``?v=`` names the text that the
+    page means. Raises what ``open_link`` raises.
+
+    Another text than the page means is never kept: the settings or the owner's plan changed in between.
+    """
+    link = open_link(rt(), name)
+    made = branding.of(settings.looks(rt(), link).viewer_settings)
+    response = Response(made.css, content_type="text/css; charset=utf-8")
+    if request.args.get("v") == made.mark:
+        response.headers["Cache-Control"] = _CACHE
+    return response
 
 
 @blueprint.get("/<name>/assets/<asset_id>")

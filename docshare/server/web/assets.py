@@ -5,13 +5,18 @@ an update can never mix old and new files.
 """
 
 import hashlib
+import posixpath
+import re
+from functools import cache
 from pathlib import Path
 
 from flask import Blueprint, Response, send_file
 
+from docshare import report
 from docshare.contract.problems import Problem
 
 ROOT = Path(__file__).with_name("static")
+_ROOTS = {"": ROOT, "report/": report.STATIC}  # the report's style goes into its file, too, and stands with its drawing
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -21,12 +26,18 @@ _TYPES = {
 }
 _FOR_GOOD = "public, max-age=31536000, immutable"
 _ASK_AGAIN = "public, max-age=0, must-revalidate"
+_IMPORT = re.compile(r'^(?:import|}) .*"(\.[^"]+)";$', re.MULTILINE)
 
 blueprint = Blueprint("assets", __name__)
 
 
 def _gather() -> dict[str, Path]:
-    return {path.relative_to(ROOT).as_posix(): path for path in sorted(ROOT.rglob("*")) if path.suffix in _TYPES}
+    return {
+        f"{prefix}{path.relative_to(root).as_posix()}": path
+        for prefix, root in _ROOTS.items()
+        for path in sorted(root.rglob("*"))
+        if path.suffix in _TYPES
+    }
 
 
 def _fingerprint(files: dict[str, Path]) -> str:
@@ -46,9 +57,19 @@ def url(name: str) -> str:
     return f"/static/{_MARK}/{name}"
 
 
-def viewer_modules() -> list[str]:
-    """Addresses of all modules of the viewer, to be loaded at once instead of one import after another."""
-    return [url(name) for name in _FILES if name.startswith("viewer/") and name.endswith(".js")]
+@cache
+def viewer_modules(mode: str, *more: str) -> list[str]:
+    """Addresses of the modules that every reader of the viewer ``mode`` needs, and of ``more`` and what they need, to
+    be loaded at once instead of one import after another. Raises KeyError for a mode that does not exist."""
+    found: dict[str, None] = {}
+    waiting = ["viewer/main.js", "viewer/reading.js", f"viewer/modes/{mode}.js", *more]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = None
+            imported = _IMPORT.findall(_FILES[name].read_text(encoding="utf-8"))
+            waiting += [posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) for path in imported]
+    return [url(name) for name in sorted(found)]
 
 
 @blueprint.get("/static/<mark>/<path:name>")

@@ -3,22 +3,40 @@
 from flask import Response, request
 
 # No inline script or style anywhere, nothing from another origin, and no string ever becomes markup or code.
-_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "font-src 'self'",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'self'",
-        "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
-    )
-)
-_FRAMABLE = f"{_POLICY}; frame-ancestors *"
-_NOT_FRAMABLE = f"{_POLICY}; frame-ancestors 'none'"
+_SOURCES = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self'",
+    "font-src": "'self'",
+    "media-src": "'self'",
+    "connect-src": "'self'",
+    "base-uri": "'none'",
+    "form-action": "'self'",
+    "require-trusted-types-for": "'script'",
+    "trusted-types": "'none'",
+}
+# What Google documents for Analytics 4 without advertising, and the one policy by which its script may be named.
+_WITH_ANALYTICS = _SOURCES | {
+    "script-src": "'self' https://www.googletagmanager.com",
+    "img-src": "'self' https://*.google-analytics.com https://*.googletagmanager.com",
+    "connect-src": "'self' https://*.google-analytics.com https://*.analytics.google.com https://*.googletagmanager.com",
+    "trusted-types": "docshare-analytics",
+}
+
+
+def _policy(sources: dict[str, str], ancestors: str) -> str:
+    whole = {**sources, "frame-ancestors": ancestors}
+    return "; ".join(f"{name} {value}" for name, value in whole.items())
+
+
+_NOT_FRAMABLE = _policy(_SOURCES, "'none'")
+_FRAMABLE = _policy(_SOURCES, "*")
+_FRAMABLE_INSTEAD_OF = {
+    None: _FRAMABLE,
+    _policy(_WITH_ANALYTICS, "'none'"): _policy(_WITH_ANALYTICS, "*"),
+}
+_ALL_FRAMABLE = frozenset(_FRAMABLE_INSTEAD_OF.values())
 
 _HEADERS = (
     ("Content-Security-Policy", _NOT_FRAMABLE),
@@ -38,16 +56,20 @@ _HEADERS = (
     ("Vary", "Authorization, Cookie"),
 )
 _ALWAYS = tuple((name.lower(), name, value) for name, value in _HEADERS)
-_ALLOW_FRAMING = {
-    "Content-Security-Policy": _FRAMABLE,
-    # A site that isolates itself may frame only what says so.
-    "Cross-Origin-Resource-Policy": "cross-origin",
-}
+
+
+def allow_analytics(response: Response) -> Response:
+    """Let ``response`` load the analytics that the document's owner has set, and nothing else; for the viewer only."""
+    response.headers["Content-Security-Policy"] = _policy(_WITH_ANALYTICS, "'none'")
+    return response
 
 
 def allow_framing(response: Response) -> Response:
     """Let any site frame ``response``; for the embed page only."""
-    response.headers.update(_ALLOW_FRAMING)
+    policy = response.headers.get("Content-Security-Policy")
+    response.headers["Content-Security-Policy"] = _FRAMABLE_INSTEAD_OF[policy]
+    # A site that isolates itself may frame only what says so.
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     return response
 
 
@@ -57,7 +79,7 @@ def protect(response: Response) -> Response:
         return response
     # Every page image comes through here, so the headers are looked through once and not once for each.
     present = {name.lower(): value for name, value in response.headers}
-    if present.get("content-security-policy") == _FRAMABLE:
+    if present.get("content-security-policy") in _ALL_FRAMABLE:
         present["x-frame-options"] = ""
     if present.get("cache-control", "").startswith("public"):
         present["vary"] = ""  # the same for everybody

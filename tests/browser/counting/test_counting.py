@@ -1,94 +1,20 @@
 """What a real browser's visit counts as: read, walked away from, scanned, prefetched, or nobody's at all."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import Any
 
 import pytest
 import requests
 from playwright.sync_api import Browser, Error
 
-from docshare.server.pdf.engine import Engine
-from docshare.server.services import sign_in, viewing
-from tests.support.browsing import CHROMIUM, DESKTOP, PHONE, at_page, visitor
-from tests.support.cast import World, make_runtime, make_world
-from tests.support.pdfs import A4, simple_pdf
+from docshare.server.services import sign_in
+from tests.support.browsing import DESKTOP, PHONE, at_page, visitor
+from tests.support.counted import SECOND, Document, sitting
 from tests.support.sitting import HIDE, Sitting
-from tests.support.timed import RunningClock, listening
 from tests.support.waiting import eventually
 
-SECOND = 1_000  # the tolerance of every time, in ms
-
-
-@dataclass
-class Document:
-    """A document of Pia's, shared anew for one test. ``url``: where it is read."""
-
-    world: World
-    short_id: str
-    url: str
-
-    @property
-    def views(self) -> int:
-        return int(self.world.pia.get(f"/api/v1/files/{self.short_id}").get_json()["viewCount"])
-
-    def feed(self) -> list[dict[str, Any]]:
-        """Its rows of the view stream, oldest first."""
-        viewing.end_due(self.world.rt)
-        rows: list[dict[str, Any]] = self.world.pia.get(f"/api/v1/events?since=1&file={self.short_id}").get_json()
-        return rows
-
-    def after_everybody_left(self) -> list[dict[str, Any]]:
-        """The same once the sessions that are still open have ended."""
-        self.world.clock.advance(minutes=6)
-        return self.feed()
-
-    def sessions(self, columns: str = "class") -> list[tuple[Any, ...]]:
-        """What is stored of its sessions; no route shows the uncounted ones yet."""
-        sql = (
-            f"SELECT {columns} FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE f.short_id = ? ORDER BY s.id"
-        )
-        return self.world.rt.db.rows(sql, (self.short_id,))
-
-    def is_left(self) -> bool:
-        """Whether the word that the reader has gone has arrived."""
-        return self.sessions("hidden_at IS NOT NULL")[-1:] == [(1,)]
-
-
-@pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[tuple[World, str]]:
-    """An instance with a clock that can leap, and the address where it listens."""
-    clock = RunningClock()
-    world = make_world(make_runtime(tmp_path_factory.mktemp("counting"), clock, engine, rate_limit=100_000), clock)
-    with listening(world) as url:
-        yield world, url
-    world.rt.pages.close()
-    world.rt.db.close()
-
-
-@pytest.fixture(scope="module")
-def people(browser: Browser) -> Iterator[Browser]:
-    """A Chromium that goes by the name of an ordinary one, also in what it sends after a page is gone."""
-    switches = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", f"--user-agent={DESKTOP}"]
-    ordinary = browser.browser_type.launch(executable_path=CHROMIUM, args=switches)
-    yield ordinary
-    ordinary.close()
-
-
-@pytest.fixture
-def document(room: tuple[World, str]) -> Document:
-    world, url = room
-    short_id = str(world.pia.upload(simple_pdf(pages=5, size=A4))["shortId"])
-    return Document(world, short_id, f"{url}/{short_id}")
-
-
-@contextmanager
-def sitting(browser: Browser, document: Document, **options: Any) -> Iterator[Sitting]:
-    with visitor(browser, **options) as person:
-        person.page.clock.install()
-        yield Sitting(person.open(document.url), document.world.clock)
+HANDHELD = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}
 
 
 def test_pages_read_for_known_times_make_one_view_with_those_times(people: Browser, document: Document) -> None:
@@ -212,8 +138,7 @@ def test_one_trusted_event_counts_at_once(people: Browser, document: Document, g
 
 
 def test_a_finger_on_a_phone_counts(people: Browser, document: Document) -> None:
-    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}
-    with visitor(people, **phone) as person:
+    with visitor(people, **HANDHELD) as person:
         person.open(document.url).touchscreen.tap(200, 500)
         eventually(lambda: document.views == 1)
     assert document.sessions("class, device") == [("human", "Mobile")]
@@ -356,8 +281,11 @@ def test_a_page_that_nobody_sits_at_when_its_session_is_over_begins_no_other(
     assert len(document.after_everybody_left()) == 1
 
 
-def test_a_browser_that_dies_keeps_what_it_had_told(people: Browser, document: Document) -> None:
-    with sitting(people, document) as reader:
+@pytest.mark.parametrize(("options", "device"), [({}, "Desktop"), (HANDHELD, "Mobile")], ids=["desktop", "phone"])
+def test_a_browser_that_dies_keeps_what_it_had_told(
+    people: Browser, document: Document, options: dict[str, Any], device: str
+) -> None:
+    with sitting(people, document, **options) as reader:
         reader.presses_a_key()
         reader.passes(25)
         eventually(lambda: document.sessions("time_ms > 19000") == [(1,)])
@@ -367,6 +295,11 @@ def test_a_browser_that_dies_keeps_what_it_had_told(people: Browser, document: D
     assert document.feed() == []
     (row,) = document.after_everybody_left()
     assert 19_000 <= row["timeMs"] <= 26_000
+    told = document.world.rt.db.rows(
+        "SELECT MAX(body ->> 'ageMs') FROM beacons WHERE session_id = (SELECT MAX(id) FROM view_sessions)"
+    )
+    assert abs(row["timeMs"] - told[0][0]) < SECOND, "up to its last accepted beacon"
+    assert document.sessions("class, device") == [("human", device)]
 
 
 def test_the_owner_who_signed_in_reads_uncounted(people: Browser, document: Document) -> None:

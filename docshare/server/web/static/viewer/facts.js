@@ -10,6 +10,13 @@
  * @property {string} beaconUrl
  * @property {string} viewerMode  how the owner wants pages laid out, such as "flipbook"
  * @property {Record<string, any>} viewerSettings  every block in full; "cta" and "ga4Id" only if they are set
+ * @property {string} [expiresAt]  when the link ends, ISO 8601; only if it does and its readers may know
+ * @property {string} [servedAt]  what time it was when this page was made; with `expiresAt`
+ * @property {Feedback} feedback  what readers can leave
+ * @property {import("./feedback/hotspots.js").Hotspot[]} hotspots
+ *
+ * @typedef {{notes: boolean, publicNotes: boolean, marks: boolean, annotations: boolean, receipt: boolean,
+ *   owner: boolean}} Feedback  `owner`: the reader is the owner, who sees what others could leave
  */
 
 /** @returns {Facts} */

@@ -11,7 +11,7 @@ const TYPING = 160; // ms of silence before a search begins
 export class Find {
   /**
    * @param {import("./source.js").Source} source
-   * @param {import("./modes/standard.js").Standard} mode
+   * @param {import("./modes/standard.js").Mode} mode
    */
   constructor(source, mode) {
     this.source = source;

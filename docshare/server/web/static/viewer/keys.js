@@ -1,4 +1,4 @@
-/** Keys without a modifier. Arrows up and down, page up and down and the space bar are left to the browser. */
+/** Keys without a modifier. What scrolls (arrows up and down, page up and down, space) only modes that turn pages take. */
 
 /** @param {EventTarget} target */
 function typing(target) {
@@ -6,15 +6,14 @@ function typing(target) {
 }
 
 /**
- * @param {Record<string, () => void>} actions  by `KeyboardEvent.key`
+ * @param {Record<string, (event: KeyboardEvent) => unknown>} actions  by `KeyboardEvent.key`; `false` leaves the key to
+ *     the browser
  */
 export function listenToKeys(actions) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || typing(event.target)) return;
     const action = actions[event.key] ?? actions[event.key.toLowerCase()];
-    if (!action) return;
-    event.preventDefault();
-    action();
+    if (action && action(event) !== false) event.preventDefault();
   });
 }
 

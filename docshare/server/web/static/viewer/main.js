@@ -1,12 +1,12 @@
 /** Starts the viewer: reads the facts, takes over the pages, and connects the parts. */
 
+import { startAppearance } from "./appearance/index.js";
 import { byId } from "./dom.js";
 import { readFacts } from "./facts.js";
 import { Find } from "./find.js";
 import { listenToGestures } from "./gestures.js";
 import { listenToKeys, scrollsSideways } from "./keys.js";
-import { Standard } from "./modes/standard.js";
-import { makeParts } from "./parts.js";
+import { loadParts } from "./parts.js";
 import { keepPlace } from "./place.js";
 import { Source } from "./source.js";
 import { watchSelection } from "./text.js";
@@ -16,29 +16,36 @@ import { Zoom } from "./zoom.js";
 const SIDEWAYS = 60; // CSS pixels that an arrow key scrolls
 
 class Viewer {
-  constructor() {
-    this.facts = readFacts();
+  /**
+   * @param {import("./facts.js").Facts} facts
+   * @param {typeof import("./modes/standard.js").Mode | typeof import("./modes/paged.js").Paged} Mode
+   * @param {(viewer: object) => import("./parts.js").Part[]} makeParts
+   */
+  constructor(facts, Mode, makeParts) {
+    this.facts = facts;
     this.source = new Source(this.facts);
     this.source.onOutdated = showOutdated;
-    this.zoom = new Zoom();
+    this.zoom = new Zoom(Mode.auto);
     this.percent = 100;
     this.toolbar = new Toolbar(this, this.source.total);
-    /** @type {import("./parts.js").Part[]} */
     this.parts = makeParts(this);
     const stage = byId("pages");
-    this.mode = new Standard(stage, this.source, this.zoom, this);
+    this.mode = new Mode(stage, this.source, this.zoom, this);
     this.find = new Find(this.source, this.mode);
-    this.follow = keepPlace(this.mode, this.facts.start);
+    this.place = keepPlace(this.mode, this.facts.start);
+    if (this.mode.rtl) this.toolbar.mirror();
     listenToGestures(stage, { percent: () => this.percent, zoomTo: (...wanted) => this.zoomTo(...wanted) });
     listenToKeys(this.keys());
     watchSelection();
+    startAppearance(this.facts);
   }
 
-  /** @returns {Record<string, () => void>} */
+  /** @returns {Record<string, (event: KeyboardEvent) => unknown>} */
   keys() {
     return {
-      ArrowLeft: () => this.turn(-1),
-      ArrowRight: () => this.turn(1),
+      ...this.mode.keys(),
+      ArrowLeft: () => this.sideways(-1),
+      ArrowRight: () => this.sideways(1),
       Home: () => this.mode.goTo(1),
       End: () => this.mode.goToEnd(),
       "+": () => this.zoomStep(1),
@@ -58,6 +65,7 @@ class Viewer {
   onMove(position) {
     this.percent = position.percent;
     this.toolbar.show(position, this.zoom.mode);
+    this.place?.moved();
     for (const part of this.parts) part.onMove?.(position);
   }
 
@@ -73,7 +81,7 @@ class Viewer {
 
   /** @param {number} page */
   onFollow(page) {
-    this.follow(page);
+    this.place.follow(page);
   }
 
   // What the reader wants.
@@ -83,10 +91,15 @@ class Viewer {
     this.mode.goTo(page);
   }
 
-  /** @param {1 | -1} direction */
+  /** @param {1 | -1} direction  of reading */
   turn(direction) {
-    if (scrollsSideways()) window.scrollBy({ left: direction * SIDEWAYS, behavior: "instant" });
-    else this.goTo(this.mode.page + direction);
+    this.mode.turn(direction);
+  }
+
+  /** @param {1 | -1} side  left is -1 */
+  sideways(side) {
+    if (scrollsSideways()) window.scrollBy({ left: side * SIDEWAYS, behavior: "instant" });
+    else this.turn(this.mode.rtl ? -side : side);
   }
 
   openFind() {
@@ -110,7 +123,7 @@ class Viewer {
    * @param {number} [y]
    */
   zoomTo(percent, x, y) {
-    const fitted = new Zoom().percentOf(this.source.sizes.of(this.mode.page), this.mode.room);
+    const fitted = this.zoom.fittedPercent(this.source.sizes.of(this.mode.page), this.mode.room);
     this.mode.zoomed(() => this.zoom.fix(percent, fitted), x, y);
   }
 
@@ -137,4 +150,16 @@ function showOutdated() {
   byId("notice-reload").addEventListener("click", () => location.reload());
 }
 
-new Viewer().measure();
+/** Only the mode that the owner has chosen is loaded, and only what can be left on the document. */
+async function start() {
+  const facts = readFacts();
+  try {
+    const [{ Mode }, makeParts] = await Promise.all([import(`./modes/${facts.viewerMode}.js`), loadParts(facts)]);
+    new Viewer(facts, Mode, makeParts).measure();
+  } catch (error) {
+    delete byId("pages").dataset.mode; // what the server sent can be read without scripts
+    throw error;
+  }
+}
+
+start();

@@ -7,11 +7,20 @@
  */
 
 /**
- * The parts that the facts of this document ask for.
+ * Loads what the facts of this document ask for. Reading works without it too.
  *
- * @param {object} _viewer  the Viewer of main.js; its `mode` does not stand yet
- * @returns {Part[]}
+ * @param {import("./facts.js").Facts} facts
+ * @returns {Promise<(viewer: object) => Part[]>} makes the parts of the Viewer of main.js, whose `mode` does not stand
+ *     yet
  */
-export function makeParts(_viewer) {
-  return [];
+export async function loadParts({ feedback, hotspots }) {
+  const { notes, marks, annotations, receipt } = feedback;
+  if (!notes && !marks && !annotations && !receipt && hotspots.length === 0) return () => [];
+  try {
+    const { makeFeedback } = await import("./feedback/index.js");
+    return makeFeedback;
+  } catch (error) {
+    console.debug("nothing can be left on this document", error);
+    return () => [];
+  }
 }

@@ -5,7 +5,7 @@
 
 import { pageOfHash } from "./links.js";
 
-const SETTLED = 250; // ms without scrolling
+const SETTLED = 250; // ms without moving
 
 /**
  * @typedef {object} Place
@@ -14,9 +14,10 @@ const SETTLED = 250; // ms without scrolling
  */
 
 /**
- * @param {import("./modes/standard.js").Standard} mode
+ * @param {import("./modes/standard.js").Mode} mode
  * @param {number} start  page to open when nothing is remembered
- * @returns {(page: number) => void} goes to a page in an entry of its own, so that Back returns
+ * @returns {{follow: (page: number) => void, moved: () => void}} `follow` goes to a page in an entry of its own, so that
+ *     Back returns; `moved` is to be called whenever the reader has moved
  */
 export function keepPlace(mode, start) {
   history.scrollRestoration = "manual";
@@ -27,14 +28,10 @@ export function keepPlace(mode, start) {
   };
 
   let timer = 0;
-  window.addEventListener(
-    "scroll",
-    () => {
-      clearTimeout(timer);
-      timer = setTimeout(save, SETTLED);
-    },
-    { passive: true },
-  );
+  const moved = () => {
+    clearTimeout(timer);
+    timer = setTimeout(save, SETTLED);
+  };
   window.addEventListener("popstate", () => {
     clearTimeout(timer);
     restore();
@@ -48,10 +45,11 @@ export function keepPlace(mode, start) {
     const wanted = pageOfHash() ?? start;
     if (wanted > 1) mode.goTo(wanted);
   }
-  return (page) => {
+  const follow = (page) => {
     clearTimeout(timer);
     save();
     history.pushState(null, "", `#page=${page}`);
     mode.goTo(page);
   };
+  return { follow, moved };
 }

@@ -25,9 +25,9 @@ export class PageError extends Error {
     return this.status === 422;
   }
 
-  /** The link has ended or the document was replaced. */
+  /** The link has ended, asks for something again, or the document was replaced. */
   get outdated() {
-    return this.status === 404 || this.status === 410;
+    return this.status === 403 || this.status === 404 || this.status === 410;
   }
 }
 

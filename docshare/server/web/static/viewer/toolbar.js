@@ -5,6 +5,7 @@ import { byId, make, setIcon } from "./dom.js";
 /**
  * @typedef {object} Actions
  * @property {(page: number) => void} goTo
+ * @property {(direction: 1 | -1) => void} turn
  * @property {(direction: 1 | -1) => void} zoomStep
  * @property {(choice: string) => void} zoomChoose  "auto", "width", "page" or a percentage
  * @property {() => void} openFind
@@ -26,8 +27,8 @@ export class Toolbar {
   }
 
   listen() {
-    byId("page-previous").addEventListener("click", () => this.actions.goTo(this.page - 1));
-    byId("page-next").addEventListener("click", () => this.actions.goTo(this.page + 1));
+    byId("page-previous").addEventListener("click", () => this.actions.turn(-1));
+    byId("page-next").addEventListener("click", () => this.actions.turn(1));
     byId("zoom-out").addEventListener("click", () => this.actions.zoomStep(-1));
     byId("zoom-in").addEventListener("click", () => this.actions.zoomStep(1));
     byId("find-open").addEventListener("click", () => this.actions.openFind());
@@ -57,6 +58,18 @@ export class Toolbar {
     });
   }
 
+  /** Pages run from right to left: what leads on is on the left. */
+  mirror() {
+    const [back, on] = [byId("page-previous"), byId("page-next")];
+    back.before(on);
+    back.parentElement.append(back);
+    setIcon(on, "previous");
+    setIcon(back, "next");
+    on.title = "Next page (←)";
+    back.title = "Previous page (→)";
+    byId("progress").classList.add("is-mirrored");
+  }
+
   help() {
     byId("help").showModal();
   }
@@ -75,12 +88,12 @@ export class Toolbar {
    * @param {import("./modes/standard.js").Position} position
    * @param {import("./zoom.js").Mode} mode
    */
-  show({ page, percent }, mode) {
+  show({ page, first, last, percent }, mode) {
     this.page = page;
     if (document.activeElement !== this.field) this.field.value = String(page);
-    byId("page-previous").disabled = page <= 1;
-    byId("page-next").disabled = page >= this.total;
-    byId("progress").style.transform = `scaleX(${this.total > 1 ? (page - 1) / (this.total - 1) : 1})`;
+    byId("page-previous").disabled = first <= 1;
+    byId("page-next").disabled = last >= this.total;
+    byId("progress").style.transform = `scaleX(${this.total > 1 ? (last - 1) / (this.total - 1) : 1})`;
     this.showZoom(Math.round(percent), mode);
   }
 

@@ -12,8 +12,18 @@ export const LOWEST = 50;
 export const HIGHEST = 400;
 export const STEPS = [50, 67, 75, 90, 100, 110, 125, 150, 175, 200, 250, 300, 350, 400];
 
+/** @typedef {(size: import("./sizes.js").Size, room: Room) => number} Auto  CSS pixels for one point of a page */
+
+/** The whole page is seen at once. @type {Auto} */
+export const whole = (size, room) => Math.min(room.width / size.w, room.height / size.h);
+
+/** The width of the window, within reason. @type {Auto} */
+export const column = (size, room) => Math.min(room.width, size.w > size.h ? COLUMN_WIDE : COLUMN) / size.w;
+
 export class Zoom {
-  constructor() {
+  /** @param {Auto} auto  how pages are fitted unless the reader chooses */
+  constructor(auto) {
+    this.auto = auto;
     /** @type {Mode} */
     this.mode = "auto";
     this.percent = 100;
@@ -38,12 +48,22 @@ export class Zoom {
       case "percent":
         return (this.percent / 100) * PIXELS_PER_POINT;
       case "page":
-        return Math.min(room.width / size.w, room.height / size.h);
+        return whole(size, room);
       case "width":
         return room.width / size.w;
       default:
-        return Math.min(room.width, size.w > size.h ? COLUMN_WIDE : COLUMN) / size.w;
+        return this.auto(size, room);
     }
+  }
+
+  /**
+   * What a page is drawn at when it is fitted, in percent.
+   *
+   * @param {import("./sizes.js").Size} size
+   * @param {Room} room
+   */
+  fittedPercent(size, room) {
+    return (this.auto(size, room) / PIXELS_PER_POINT) * 100;
   }
 
   /**

@@ -4,8 +4,9 @@
  */
 
 import { oncePerFrame } from "../dom.js";
-import { PageView } from "../page.js";
+import { column } from "../zoom.js";
 import { Column } from "./column.js";
+import { Shelf } from "./shelf.js";
 
 const MOUNT_ABOVE = 1; // window heights
 const MOUNT_BELOW = 2;
@@ -13,7 +14,16 @@ const KEEP = 4;
 const MOST_MOUNTED = 80;
 const FLYING = 1.5; // window heights in one frame: nobody reads at that speed
 
-/** @typedef {{page: number, total: number, percent: number}} Position */
+/**
+ * @typedef {object} Position
+ * @property {number} page  the one that the reader is on
+ * @property {number} first  of the pages that lie side by side; the same page where none do
+ * @property {number} last
+ * @property {number} total
+ * @property {number} percent  how large the page is
+ */
+
+/** @typedef {import("../page.js").PageView} PageView */
 
 /**
  * @typedef {object} Hooks
@@ -23,7 +33,9 @@ const FLYING = 1.5; // window heights in one frame: nobody reads at that speed
  * @property {(view: PageView) => void} onPage  a page has come onto the screen; its `element` leaves it again by itself
  */
 
-export class Standard {
+export class Mode {
+  static auto = column;
+
   /**
    * @param {HTMLElement} stage  the element that holds the pages
    * @param {import("../source.js").Source} source
@@ -36,27 +48,18 @@ export class Standard {
     this.zoom = zoom;
     this.hooks = hooks;
     this.column = new Column(source.sizes);
-    /** @type {Map<number, PageView>} */
-    this.views = new Map();
+    this.shelf = new Shelf(stage, source, hooks);
+    this.views = this.shelf.views;
+    this.rtl = false;
     this.page = source.facts.start;
     this.lastY = window.scrollY;
-    this.adopt();
+    stage.setAttribute("role", "feed");
     this.measure();
     this.layOut();
     this.update();
     const soon = oncePerFrame(() => this.scrolled());
     window.addEventListener("scroll", soon, { passive: true });
     window.addEventListener("resize", oncePerFrame(() => this.resized()));
-  }
-
-  /** Take over the pages that the server made, at the places they have. */
-  adopt() {
-    /** @type {Map<number, HTMLElement>} */
-    this.made = new Map();
-    for (const element of this.stage.children) {
-      if (element instanceof HTMLElement && element.dataset.page) this.made.set(Number(element.dataset.page), element);
-    }
-    this.stage.setAttribute("role", "feed");
   }
 
   measure() {
@@ -211,6 +214,16 @@ export class Standard {
     this.update();
   }
 
+  /** @param {1 | -1} direction */
+  turn(direction) {
+    this.goTo(this.page + direction);
+  }
+
+  /** Keys of its own: none, scrolling is left to the browser. */
+  keys() {
+    return {};
+  }
+
   goToEnd() {
     this.goTo(this.source.total);
     this.jump(window.scrollX, this.column.extent);
@@ -225,13 +238,13 @@ export class Standard {
     const last = Math.min(this.column.at(top + (1 + MOUNT_BELOW) * height), first + MOST_MOUNTED);
     this.page = this.whereabouts(top, height);
     this.source.focus = this.page;
-    for (let page = first; page <= last; page += 1) if (!this.views.has(page)) this.mount(page);
+    for (let page = first; page <= last; page += 1) this.shelf.mount(page, (view) => this.put(view));
     for (const [page, view] of this.views) {
-      if ((page < first || page > last) && !this.needed(view, top, height)) this.unmount(view);
+      if ((page < first || page > last) && !this.needed(view, top, height)) this.shelf.unmount(view);
     }
-    this.clearMade();
+    this.shelf.clearMade();
     const percent = this.zoom.percentOf(this.source.sizes.of(this.page), this.room);
-    this.hooks.onMove({ page: this.page, total: this.source.total, percent });
+    this.hooks.onMove({ page: this.page, first: this.page, last: this.page, total: this.source.total, percent });
   }
 
   /**
@@ -263,31 +276,6 @@ export class Standard {
       this.views.size <= MOST_MOUNTED &&
       selection.getRangeAt(0).intersectsNode(view.element)
     );
-  }
-
-  /** @param {number} page */
-  mount(page) {
-    const made = this.made.get(page) ?? null;
-    this.made.delete(page);
-    const view = new PageView(page, this.source, this.hooks, made);
-    this.views.set(page, view);
-    this.put(view);
-    if (made) return;
-    // In page order, for those who read by order: screen readers, selections, the tab key.
-    const after = [...this.views.keys()].filter((number) => number > page).sort((a, b) => a - b)[0];
-    this.stage.insertBefore(view.element, after === undefined ? null : this.views.get(after).element);
-  }
-
-  /** @param {PageView} view */
-  unmount(view) {
-    this.views.delete(view.number);
-    view.drop();
-  }
-
-  /** The server's placeholders that are not wanted now are made again when they are. */
-  clearMade() {
-    for (const element of this.made.values()) element.remove();
-    this.made.clear();
   }
 
   /**

@@ -1,0 +1,52 @@
+"""How a share page gets the looks that its owner gave it: the address of its style sheet, corners, and the expiry."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from docshare.contract.plans import DAY
+from docshare.contract.wire import instant
+from docshare.server.services import branding
+from docshare.server.services.links import Link
+from docshare.server.services.settings import Looks
+from docshare.server.shell import rt
+
+EXPIRY_CORNER = "bl"  # where the pill with the end of the link stands, away from the badge's usual place
+
+
+@dataclass(frozen=True)
+class Face:
+    """What the template draws: the address of the ``stylesheet`` or None; ``corners`` that hold anything; ``logo_name``
+    for those who do not see the logo, None where it is an ornament; ``last_day``: for readers without scripts, the end
+    of a link that ends within a day."""
+
+    stylesheet: str | None
+    corners: dict[str, list[str]]
+    logo_name: str | None
+    last_day: str | None
+
+
+def face(link: Link, looks: Looks) -> Face:
+    """The face of the share page of ``link``, asked for now."""
+    made = branding.of(looks.viewer_settings)
+    address = f"/{link.public_id}/style.css?v={made.mark}" if made.css else None
+    ends = branding.told_end(link)
+    corners = {corner: [*pieces] for corner, pieces in made.corners.items()}
+    if ends is not None:
+        corners[EXPIRY_CORNER].insert(0, "expiry")
+    last_day = instant(ends) if ends is not None and ends - rt().clock() < DAY else None
+    return Face(
+        stylesheet=address,
+        corners={corner: pieces for corner, pieces in corners.items() if pieces},
+        logo_name=urlsplit(looks.viewer_settings["logo"].get("linkUrl", "")).hostname,
+        last_day=last_day,
+    )
+
+
+def expiry_facts(link: Link) -> dict[str, Any]:
+    """What the page's script is told of the end of ``link``: ``expiresAt`` and, since readers' clocks are wrong, what
+    time it is; nothing where there is no end that readers may know."""
+    ends = branding.told_end(link)
+    if ends is None:
+        return {}
+    return {"expiresAt": instant(ends), "servedAt": instant(rt().clock())}

@@ -1,0 +1,38 @@
+/**
+ * Google Analytics 4, where the owner of the document set a measurement id. It learns that a document was opened here,
+ * neither which one nor under which link: address, title and referrer are replaced before its script is loaded, and
+ * browsers that ask not to be tracked never load it.
+ */
+
+const SCRIPT = "https://www.googletagmanager.com/gtag/js?id=";
+const ID = /^G-[A-Z0-9]{10}$/;
+
+/** @param {string} id  such as "G-XXXXXXXXXX" */
+export function startAnalytics(id) {
+  if (!ID.test(id) || refused()) return;
+  const page = { page_location: `${location.origin}/`, page_title: "Document", page_referrer: "" };
+  const queue = (window["dataLayer"] ??= []);
+  // Its script tells commands from other entries by their being "arguments" objects.
+  function tell() {
+    queue.push(arguments);
+  }
+  tell("js", new Date());
+  tell("set", page);
+  tell("config", id, { ...page, allow_google_signals: false, allow_ad_personalization_signals: false });
+  load(SCRIPT + id);
+}
+
+/** Whether the browser asks not to be tracked: Global Privacy Control, or Do Not Track. */
+function refused() {
+  return navigator["globalPrivacyControl"] === true || navigator.doNotTrack === "1";
+}
+
+/** @param {string} address */
+function load(address) {
+  const script = document.createElement("script");
+  script.async = true;
+  // The policy's name is in the headers of the page, which let it stand once: nobody else can make one.
+  const policy = window["trustedTypes"]?.createPolicy("docshare-analytics", { createScriptURL: () => address });
+  script.src = policy ? policy.createScriptURL(address) : address;
+  document.head.append(script);
+}

@@ -1,0 +1,15 @@
+/** What the owner's looks need beyond style sheets. */
+
+import { startAnalytics } from "./analytics.js";
+import { tellTaps } from "./cta.js";
+import { watchExpiry } from "./expiry.js";
+import { protect } from "./protect.js";
+
+/** @param {import("../facts.js").Facts} facts */
+export function startAppearance(facts) {
+  const { protect: wishes, cta, ga4Id } = facts.viewerSettings;
+  protect(wishes);
+  if (cta) tellTaps(facts);
+  if (facts.expiresAt) watchExpiry(facts);
+  if (ga4Id) startAnalytics(ga4Id);
+}

@@ -1,0 +1,72 @@
+/** What readers can leave on a document, and what its owner has placed on the pages. Only what the facts allow is made. */
+
+import { byId, make } from "../dom.js";
+import { Annotating } from "./annotating.js";
+import { Annotations } from "./annotations.js";
+import { Hotspots } from "./hotspots.js";
+import { Panel } from "./panel.js";
+import { Receiving } from "./receiving.js";
+import { Sheets } from "./sheets.js";
+import { Store } from "./store.js";
+import { Verdicts } from "./verdicts.js";
+import { listenToWords } from "./words.js";
+
+const PHONE = "(max-width: 760px)"; // as in feedback.css
+
+/**
+ * @param {any} viewer  the Viewer of main.js; its `mode` does not stand yet
+ * @returns {import("../parts.js").Part[]}
+ */
+export function makeFeedback(viewer) {
+  const { facts } = viewer;
+  const { notes, marks, annotations, receipt } = facts.feedback;
+  const sheets = new Sheets();
+  const placed = facts.hotspots.length > 0 ? [new Hotspots(facts, sheets)] : [];
+  const left = notes || marks || annotations || receipt ? makeParts(viewer, new Store(facts), sheets) : [];
+  return [sheets, ...placed, ...left];
+}
+
+/**
+ * @param {any} viewer
+ * @param {Store} store
+ * @param {Sheets} sheets
+ */
+function makeParts(viewer, store, sheets) {
+  const { notes, marks, annotations, receipt, owner } = store.allowed;
+  const parts = [];
+  listenToWords();
+  keepTyped();
+  if (annotations && !owner) parts.push(new Annotations(store, sheets), new Annotating(store, sheets));
+  if (notes || annotations) parts.push(new Panel(store, sheets, wayOf(viewer)));
+  if (marks) parts.push(new Verdicts(store, sheets));
+  if (receipt) new Receiving(store);
+  if (!owner) tellKeys(marks, annotations);
+  store.load();
+  return parts;
+}
+
+/** How the panel leads to a page; on a phone it would cover what it leads to. */
+function wayOf(viewer) {
+  return (page, rect) => {
+    if (matchMedia(PHONE).matches) byId("notes-close").click();
+    viewer.mode.goTo(page, rect && { x: rect.x, y: rect.y, w: rect.width, h: rect.height });
+  };
+}
+
+/** Nobody loses what they have typed by leaving in a hurry. */
+function keepTyped() {
+  window.addEventListener("beforeunload", (event) => {
+    const fields = [byId("note-body"), byId("annotation-note")];
+    if (fields.some((field) => field?.value.trim())) event.preventDefault();
+  });
+}
+
+/** The keys of this document, in the list of keys. */
+function tellKeys(marks, annotations) {
+  const list = document.querySelector("#help dl");
+  const tell = (words, keys) => {
+    list.append(make("dt", {}, words), make("dd", {}, ...keys.map((key) => make("kbd", {}, key))));
+  };
+  if (marks) tell("Pick, maybe, reject, no mark", ["1", "2", "3", "X"]);
+  if (annotations) tell("Annotate", ["A"]);
+}

@@ -1,0 +1,46 @@
+/** One way for all forms to send: they say that they are saving, or why they could not, and keep what was typed. */
+
+/**
+ * Listen to the submission of a form that has a submit button and an element with the role "alert".
+ *
+ * @param {HTMLFormElement} form
+ * @param {() => string} check  says what is missing; empty if nothing is
+ * @param {() => Promise<void>} send  rejects with a Refusal
+ * @returns {() => void} forgets what the form said last
+ */
+export function sendBy(form, check, send) {
+  const button = /** @type {HTMLButtonElement} */ (form.querySelector("[type=submit]"));
+  const alert = /** @type {HTMLElement} */ (form.querySelector("[role=alert]"));
+  const idle = button.textContent;
+  let busy = false;
+
+  const tell = (words, label) => {
+    alert.textContent = words;
+    alert.hidden = words === "";
+    button.textContent = label;
+    button.setAttribute("aria-disabled", String(busy));
+  };
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (busy) return;
+    const missing = check();
+    if (missing) {
+      tell(missing, idle);
+      return;
+    }
+    busy = true;
+    tell("", "Saving…");
+    try {
+      await send();
+      busy = false;
+      tell("", idle);
+    } catch (refusal) {
+      busy = false;
+      tell(`Not saved. ${refusal.message}`, "Try again");
+    }
+  });
+  return () => {
+    if (!busy) tell("", idle);
+  };
+}

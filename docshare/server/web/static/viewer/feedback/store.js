@@ -1,0 +1,147 @@
+/** What readers have left on this document, as far as this reader may see it. Every change is told to the listeners. */
+
+import { Refusal, ask } from "./ask.js";
+
+/** @typedef {import("./rect.js").Rect} Rect */
+/**
+ * @typedef {{uuid: string, author: string, body: string, page?: number, public: boolean, mine: boolean,
+ *   createdAt: string}} Note  without a page it is about the whole document
+ * @typedef {{uuid: string, page: number, rect: Rect, note: string, createdAt: string}} Annotation
+ * @typedef {{name: string, confirmedAt: string}} Receipt
+ */
+
+export class Store {
+  /** @param {import("../facts.js").Facts} facts */
+  constructor({ base, feedback }) {
+    this.base = base;
+    this.allowed = feedback;
+    /** @type {Note[]} */
+    this.notes = [];
+    /** @type {Annotation[]} */
+    this.annotations = [];
+    /** Marks as the server knows them; null where one was taken back. @type {Map<number, string | null>} */
+    this.marks = new Map();
+    /** @type {Receipt | null} */
+    this.receipt = null;
+    /** What the reader calls themselves. */
+    this.name = "";
+    /** @type {"loading" | "loaded" | "failed"} */
+    this.state = "loading";
+    /** @type {(() => void)[]} */
+    this.listeners = [];
+  }
+
+  /** @param {() => void} listener */
+  onChange(listener) {
+    this.listeners.push(listener);
+  }
+
+  changed() {
+    for (const listener of this.listeners) listener();
+  }
+
+  /** Never rejects; `state` says how it went. */
+  async load() {
+    this.state = "loading";
+    this.changed();
+    try {
+      this.take(await ask("GET", `${this.base}/feedback`));
+      this.state = "loaded";
+    } catch {
+      this.state = "failed";
+    }
+    this.changed();
+  }
+
+  /** What the reader has left since the server was asked stays. */
+  take({ name, notes, marks, annotations, receipt }) {
+    this.name ||= name ?? "";
+    this.notes = merged(notes, this.notes);
+    this.annotations = merged(annotations, this.annotations);
+    this.marks = new Map([...Object.entries(marks).map(([page, mark]) => [Number(page), mark]), ...this.marks]);
+    this.receipt ??= receipt ?? null;
+  }
+
+  /** @param {{body: string, author: string, page?: number, public: boolean}} note */
+  async addNote(note) {
+    const saved = await ask("POST", `${this.base}/notes`, note);
+    this.notes = [...this.notes, saved];
+    this.name = note.author;
+    this.changed();
+  }
+
+  /** @param {Note} note */
+  async removeNote(note) {
+    await this.#remove(`notes/${note.uuid}`);
+    this.notes = this.notes.filter((other) => other !== note);
+    this.changed();
+  }
+
+  /**
+   * @param {number} page
+   * @param {string | null} mark
+   */
+  async mark(page, mark) {
+    await ask("PUT", `${this.base}/marks/${page}`, { mark });
+    this.marks.set(page, mark);
+  }
+
+  /** @param {{page: number, rect: Rect, note: string}} annotation */
+  async addAnnotation(annotation) {
+    const saved = await ask("POST", `${this.base}/annotations`, annotation);
+    this.annotations = [...this.annotations, saved];
+    this.changed();
+  }
+
+  /** @param {Annotation} annotation */
+  async removeAnnotation(annotation) {
+    await this.#remove(`annotations/${annotation.uuid}`);
+    this.annotations = this.annotations.filter((other) => other !== annotation);
+    this.changed();
+  }
+
+  /** @param {string} name */
+  async confirm(name) {
+    this.receipt = await ask("POST", `${this.base}/receipt`, { name });
+    this.name = name;
+    this.changed();
+  }
+
+  /**
+   * What somebody else's window has removed already is removed.
+   *
+   * @param {string} path
+   */
+  async #remove(path) {
+    try {
+      await ask("DELETE", `${this.base}/${path}`);
+    } catch (error) {
+      if (!(error instanceof Refusal && error.status === 404)) throw error;
+    }
+  }
+
+  /**
+   * Own annotations of a page, in the order of their numbers.
+   *
+   * @param {number} page
+   */
+  annotationsOf(page) {
+    return this.annotations.filter((annotation) => annotation.page === page);
+  }
+
+  /** @param {number} page */
+  notesOf(page) {
+    return this.notes.filter((note) => note.page === page);
+  }
+}
+
+/**
+ * @template {{uuid: string}} T
+ * @param {T[]} fresh
+ * @param {T[]} own
+ * @returns {T[]}
+ */
+function merged(fresh, own) {
+  const known = new Set(fresh.map(({ uuid }) => uuid));
+  return [...fresh, ...own.filter(({ uuid }) => !known.has(uuid))];
+}

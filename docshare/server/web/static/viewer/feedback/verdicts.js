@@ -1,0 +1,124 @@
+/** Pick, maybe or reject: three buttons on every page, and keys for the page the reader is on. */
+
+import { icon, make } from "../dom.js";
+import { listenToKeys } from "../keys.js";
+import { sayFailed, tell } from "./words.js";
+
+const KINDS = [
+  { mark: "pick", name: "Pick", icon: "pick", key: "1" },
+  { mark: "maybe", name: "Maybe", icon: "maybe", key: "2" },
+  { mark: "reject", name: "Reject", icon: "reject", key: "3" },
+];
+const CLEAR = "x";
+
+export class Verdicts {
+  /**
+   * @param {import("./store.js").Store} store
+   * @param {import("./sheets.js").Sheets} sheets
+   */
+  constructor(store, sheets) {
+    this.store = store;
+    this.sheets = sheets;
+    this.page = 1;
+    /** What the reader wants and the server has not confirmed. @type {Map<number, string | null>} */
+    this.wanted = new Map();
+    /** @type {Set<number>} */
+    this.sending = new Set();
+    store.onChange(() => this.showAll());
+    if (store.allowed.owner) return;
+    const keys = Object.fromEntries(KINDS.map(({ mark, key }) => [key, () => this.want(this.page, mark)]));
+    listenToKeys({ ...keys, [CLEAR]: () => this.want(this.page, null) });
+  }
+
+  /** @param {import("../modes/standard.js").Position} position */
+  onMove({ page }) {
+    this.page = page;
+  }
+
+  /** @param {import("../page.js").PageView} view */
+  onPage(view) {
+    const group = make("div", { class: "verdicts", role: "group", "aria-label": `Mark page ${view.number}` });
+    group.append(...KINDS.map((kind) => this.button(view.number, kind)));
+    this.sheets.fill(view, "page-verdicts", [group]);
+    this.show(view);
+  }
+
+  /**
+   * @param {number} page
+   * @param {typeof KINDS[number]} kind
+   */
+  button(page, { mark, name, icon: symbol, key }) {
+    const attributes = { class: "verdict", type: "button", "data-mark": mark, "aria-label": name };
+    const button = make("button", attributes, icon(symbol), make("span", {}, name));
+    button.title = `${name} (${key})`;
+    if (this.store.allowed.owner) {
+      button.disabled = true;
+      button.title = "Readers can mark pages here";
+    }
+    button.addEventListener("click", () => this.want(page, this.of(page) === mark ? null : mark));
+    return button;
+  }
+
+  /**
+   * @param {number} page
+   * @returns {string | null}
+   */
+  of(page) {
+    return (this.wanted.has(page) ? this.wanted.get(page) : this.store.marks.get(page)) ?? null;
+  }
+
+  /**
+   * @param {number} page
+   * @param {string | null} mark
+   */
+  want(page, mark) {
+    this.wanted.set(page, mark);
+    this.showPage(page);
+    const kind = KINDS.find((one) => one.mark === mark);
+    tell(kind ? `Page ${page}: ${kind.name.toLowerCase()}` : `Page ${page}: no mark`);
+    this.send(page);
+  }
+
+  /**
+   * One after the other for each page, so that the last one wins at the server too.
+   *
+   * @param {number} page
+   */
+  async send(page) {
+    if (this.sending.has(page)) return;
+    this.sending.add(page);
+    try {
+      while (this.wanted.has(page)) {
+        const mark = this.wanted.get(page);
+        await this.store.mark(page, mark);
+        if (this.wanted.get(page) === mark) this.wanted.delete(page);
+      }
+    } catch (refusal) {
+      const lost = this.wanted.get(page);
+      this.wanted.delete(page);
+      sayFailed(`The mark on page ${page} is not saved. ${refusal.message}`, () => this.want(page, lost));
+    } finally {
+      this.sending.delete(page);
+      this.showPage(page);
+    }
+  }
+
+  showAll() {
+    for (const view of this.sheets.shown) this.show(view);
+  }
+
+  /** @param {number} page */
+  showPage(page) {
+    const view = this.sheets.of(page);
+    if (view) this.show(view);
+  }
+
+  /** @param {import("../page.js").PageView} view */
+  show(view) {
+    const mark = this.of(view.number);
+    for (const button of view.element.querySelectorAll(".verdict")) {
+      button.setAttribute("aria-pressed", String(button.dataset.mark === mark));
+    }
+    view.element.querySelector(".verdicts")?.classList.toggle("is-saving", this.wanted.has(view.number));
+  }
+}

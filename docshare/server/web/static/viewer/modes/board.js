@@ -1,0 +1,64 @@
+/** Where the pages of a spread lie: in the middle of the window, or from its top on if they are larger. */
+
+/**
+ * @typedef {object} Frame  CSS pixels
+ * @property {number} width  of the window, without a scroll bar
+ * @property {number} height
+ * @property {number} head  what the toolbar takes of it
+ * @property {number} above  space over the pages
+ * @property {number} below
+ * @property {number} gutter
+ */
+
+/**
+ * @typedef {object} Lay
+ * @property {number} width  of the stage
+ * @property {number} height
+ * @property {number} left  of the spread
+ * @property {number} right
+ * @property {number} spine
+ * @property {Map<number, import("../page.js").Place>} places  by page
+ */
+
+/**
+ * @param {HTMLElement} stage
+ * @returns {Frame}
+ */
+export function readFrame(stage) {
+  const style = getComputedStyle(stage);
+  const read = (name) => parseFloat(style.getPropertyValue(name));
+  const { clientWidth, clientHeight } = document.documentElement;
+  return {
+    width: clientWidth,
+    height: clientHeight,
+    head: read("--head"),
+    above: read("--above"),
+    below: read("--below"),
+    gutter: read("--gutter"),
+  };
+}
+
+/**
+ * @param {[number | null, number | null]} slots  pages to the left and to the right of the spine
+ * @param {(page: number) => {width: number, height: number}} boxOf
+ * @param {Frame} frame
+ * @returns {Lay}
+ */
+export function laySpread(slots, boxOf, frame) {
+  const [one, other] = slots.map((page) => (page === null ? { width: 0, height: 0 } : boxOf(page)));
+  const across = one.width + other.width;
+  const tall = Math.max(one.height, other.height);
+  const top = frame.head + frame.above;
+  const width = Math.max(frame.width, across + 2 * frame.gutter);
+  const height = Math.max(frame.height, top + tall + frame.below);
+  const left = Math.round((width - across) / 2);
+  const spine = left + one.width;
+  const middle = top + Math.max(tall, frame.height - top - frame.below) / 2;
+  const places = new Map();
+  const put = (page, at, box) => {
+    if (page !== null) places.set(page, { left: at, top: Math.round(middle - box.height / 2), ...box });
+  };
+  put(slots[0], left, one);
+  put(slots[1], spine, other);
+  return { width, height, left, right: left + across, spine, places };
+}

@@ -1,0 +1,116 @@
+/** Turning by finger or pointer. Whatever else a pointer does (links, selections, scrolling, drawing) is left alone. */
+
+const BEGINS = 8; // CSS pixels
+const FLUNG = 0.35; // CSS pixels per ms
+const FAR = 0.22; // of the stretch that a whole turn takes
+
+/**
+ * @typedef {object} Turning
+ * @property {(event: PointerEvent) => boolean} mayBegin
+ * @property {(sign: 1 | -1) => boolean} begin  the pointer went right or left; whether there is something to turn
+ * @property {(pixels: number) => void} move  how far it has come in that direction
+ * @property {(done: boolean) => void} end  whether far enough
+ * @property {() => number} stretch  CSS pixels of a whole turn
+ * @property {(event: MouseEvent) => void} click  without moving
+ */
+
+/** @param {EventTarget} target */
+export function isBusy(target) {
+  const interactive = "a, button, input, select, textarea, label, summary, audio, video, form, [data-part]";
+  return document.body.dataset.tool !== undefined || (target instanceof Element && target.closest(interactive) !== null);
+}
+
+/** @param {EventTarget} target */
+export function isText(target) {
+  return target instanceof Element && target.closest(".page-text span") !== null;
+}
+
+class Drag {
+  /**
+   * @param {HTMLElement} stage
+   * @param {Turning} turning
+   */
+  constructor(stage, turning) {
+    this.stage = stage;
+    this.turning = turning;
+    /** @type {{id: number, x: number, y: number, sign: 0 | 1 | -1} | null} */
+    this.held = null;
+    this.dragged = false;
+    stage.addEventListener("pointerdown", (event) => this.down(event));
+    stage.addEventListener("pointermove", (event) => this.move(event));
+    stage.addEventListener("pointerup", (event) => this.up(event));
+    stage.addEventListener("pointercancel", () => this.giveUp());
+    stage.addEventListener("click", (event) => this.click(event));
+    stage.addEventListener("mousedown", (event) => {
+      if (this.held) event.preventDefault(); // else it would begin to select
+    });
+  }
+
+  /** @param {PointerEvent} event */
+  down(event) {
+    this.dragged = false;
+    this.giveUp(); // a second finger zooms
+    if (!event.isPrimary || event.button !== 0 || isBusy(event.target) || !this.turning.mayBegin(event)) return;
+    this.held = { id: event.pointerId, x: event.clientX, y: event.clientY, sign: 0 };
+    this.last = { x: event.clientX, at: event.timeStamp, speed: 0 };
+  }
+
+  /** @param {PointerEvent} event */
+  move(event) {
+    if (this.held?.id !== event.pointerId) return;
+    const way = event.clientX - this.held.x;
+    if (this.held.sign === 0) this.decide(event, way);
+    if (!this.held?.sign) return;
+    const passed = Math.max(1, event.timeStamp - this.last.at);
+    this.last = { x: event.clientX, at: event.timeStamp, speed: (event.clientX - this.last.x) / passed };
+    this.turning.move(Math.max(0, way * this.held.sign));
+  }
+
+  /**
+   * Sideways it turns; up and down is scrolling.
+   *
+   * @param {PointerEvent} event
+   * @param {number} way
+   */
+  decide(event, way) {
+    const rise = Math.abs(event.clientY - this.held.y);
+    if (Math.max(Math.abs(way), rise) < BEGINS) return;
+    const sign = way > 0 ? 1 : -1;
+    if (rise > Math.abs(way) || !this.turning.begin(sign)) {
+      this.held = null;
+      return;
+    }
+    this.held.sign = sign;
+    this.dragged = true;
+    this.stage.setPointerCapture(event.pointerId);
+  }
+
+  /** @param {PointerEvent} event */
+  up(event) {
+    if (this.held?.id !== event.pointerId) return;
+    const { x, sign } = this.held;
+    this.held = null;
+    if (sign === 0) return;
+    const way = (event.clientX - x) * sign;
+    const speed = event.timeStamp - this.last.at < 80 ? this.last.speed * sign : 0;
+    this.turning.end(speed > -FLUNG && (speed > FLUNG || way > FAR * this.turning.stretch()));
+  }
+
+  giveUp() {
+    if (this.held?.sign) this.turning.end(false);
+    this.held = null;
+  }
+
+  /** @param {MouseEvent} event */
+  click(event) {
+    if (!this.dragged && !event.defaultPrevented && !isBusy(event.target)) this.turning.click(event);
+  }
+}
+
+/**
+ * @param {HTMLElement} stage
+ * @param {Turning} turning
+ */
+export function listenToDrags(stage, turning) {
+  new Drag(stage, turning);
+}

@@ -1,0 +1,88 @@
+/** A book whose leaves turn around its spine, by key, click, wheel or finger, in either direction of reading. */
+
+import { Leaf, copyFace } from "./leaf.js";
+import { Paged } from "./paged.js";
+import { rustle } from "./rustle.js";
+
+export class Mode extends Paged {
+  /** On its way by itself. @type {Leaf | null} */
+  leaf = null;
+
+  /** In the reader's hand. @type {Leaf | null} */
+  held = null;
+
+  get rtl() {
+    return this.settings.flip.rtl;
+  }
+
+  pairs() {
+    // Spec gap: on a phone held upright two pages side by side could not be read, whatever the owner chose.
+    const { layout } = this.settings.flip;
+    return layout === "double" ? this.wide : layout === "adaptive" && this.pairsFit();
+  }
+
+  /** @param {number} spread */
+  depart(spread) {
+    const { speedMs, sound } = this.settings.flip;
+    if (sound) rustle(speedMs / 1000);
+    const held = this.held;
+    this.held = null;
+    if (held) return () => this.run(held, 1);
+    const from = this.opening(this.spread);
+    const forward = spread > this.spread;
+    return () => this.run(new Leaf(this.stage, from, this.opening(spread), forward !== this.rtl), 1);
+  }
+
+  /**
+   * @param {Leaf} leaf
+   * @param {0 | 1} end
+   */
+  run(leaf, end) {
+    this.leaf = leaf;
+    leaf.run(end, this.settings.flip.speedMs);
+  }
+
+  settle() {
+    this.leaf?.drop();
+    this.leaf = null;
+  }
+
+  /**
+   * How the book looks, opened at a spread that is mounted.
+   *
+   * @param {number} spread
+   * @returns {import("./leaf.js").Opening}
+   */
+  opening(spread) {
+    const { spine, places } = this.layOf(spread);
+    const faces = this.spreads.slots(spread).map((page) => (page === null ? null : copyFace(this.views.get(page), places.get(page))));
+    return { spine, faces: /** @type {import("./leaf.js").Opening["faces"]} */ (faces) };
+  }
+
+  /** @param {1 | -1} direction */
+  dragBegins(direction) {
+    const next = this.spread + direction;
+    if (this.spreads.pages(next).length === 0) return false;
+    this.settle();
+    if (this.moves) this.held = new Leaf(this.stage, this.opening(this.spread), this.opening(next), direction > 0 !== this.rtl);
+    return super.dragBegins(direction);
+  }
+
+  /**
+   * The free edge of the leaf goes with the finger.
+   *
+   * @param {number} pixels
+   */
+  dragMoves(pixels) {
+    const width = this.lay.places.get(this.page).width;
+    this.held?.show(Math.acos(Math.max(-1, Math.min(1, 1 - pixels / width))) / Math.PI);
+  }
+
+  /** @param {boolean} done */
+  dragEnds(done) {
+    const turned = done && this.turn(this.dragging);
+    if (this.held && !turned) this.run(this.held, 0);
+    else this.held?.drop();
+    this.held = null;
+  }
+}

@@ -1,0 +1,83 @@
+/** Turning by hand: keys, wheel, fingers and pointers, as far as they have nothing else to do on a page. */
+
+import { isBusy, isText, listenToDrags } from "./drag.js";
+import { listenToWheel, scrolls } from "./wheel.js";
+
+const SIDE = 0.14; // of a page, where a click turns it
+const SIDE_TOUCHED = 0.2; // of the window
+
+export class Hands {
+  /** @param {import("./paged.js").Paged} mode */
+  constructor(mode) {
+    this.mode = mode;
+  }
+
+  /** @param {HTMLElement} stage */
+  listen(stage) {
+    const { mode } = this;
+    listenToWheel((direction, sideways) => mode.turn(sideways && mode.rtl ? -direction : direction));
+    listenToDrags(stage, {
+      mayBegin: (event) => this.mayDrag(event),
+      begin: (sign) => mode.dragBegins(mode.rtl ? sign : -sign),
+      move: (pixels) => mode.dragMoves(pixels),
+      end: (done) => mode.dragEnds(done),
+      stretch: () => mode.lay.right - mode.lay.left,
+      click: (event) => this.clicked(event),
+    });
+  }
+
+  /** Keys that scroll until there is nothing more to scroll, and then turn. `false` leaves a key to the browser. */
+  keys() {
+    const page = (direction) => (event) => this.keyed(event, direction);
+    // An arrow that has scrolled up to here would turn unexpectedly.
+    const arrow = (direction) => (event) => (this.mode.isTaller ? false : this.keyed(event, direction));
+    return {
+      PageDown: page(1),
+      PageUp: page(-1),
+      " ": (event) => this.keyed(event, event.shiftKey ? -1 : 1),
+      ArrowDown: arrow(1),
+      ArrowUp: arrow(-1),
+    };
+  }
+
+  /**
+   * @param {KeyboardEvent} event
+   * @param {1 | -1} direction
+   */
+  keyed(event, direction) {
+    if (event.key === " " && isBusy(event.target)) return false;
+    if (scrolls(false, direction)) return false;
+    if (this.mode.turn(direction) && direction < 0) this.mode.jump(window.scrollX, this.mode.lay.height);
+    return true;
+  }
+
+  /** @param {PointerEvent} event */
+  mayDrag(event) {
+    if (this.mode.isWider || !document.getSelection().isCollapsed) return false;
+    return event.pointerType !== "mouse" || (this.sideOf(event) !== 0 && !isText(event.target));
+  }
+
+  /** @param {PointerEvent} event */
+  clicked(event) {
+    const touched = event.pointerType === "touch";
+    if ((!touched && isText(event.target)) || !document.getSelection().isCollapsed) return;
+    const side = this.sideOf(event);
+    if (side !== 0) this.mode.turn(this.mode.rtl ? -side : side);
+  }
+
+  /**
+   * Whether a pointer is at the left (-1) or the right side (1), where pages are turned.
+   *
+   * @param {PointerEvent} event
+   * @returns {-1 | 0 | 1}
+   */
+  sideOf({ clientX, pointerType }) {
+    const { lay, frame, page, isWider } = this.mode;
+    if (isWider) return 0;
+    const touched = pointerType === "touch";
+    const [left, right] = touched ? [0, frame.width] : [lay.left, lay.right];
+    const side = touched ? frame.width * SIDE_TOUCHED : lay.places.get(page).width * SIDE;
+    if (clientX < left + side) return -1;
+    return clientX > right - side ? 1 : 0;
+  }
+}

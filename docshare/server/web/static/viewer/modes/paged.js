@@ -1,0 +1,395 @@
+/**
+ * What the modes that turn pages share: one page or a spread at a time, in the middle of the window. A spread that is
+ * zoomed beyond the window is scrolled by the window itself, so that keys, touch and find work as everywhere. The pages
+ * before and after exist too, unseen and unreachable, so that they are there when they are turned to.
+ */
+
+import { make, oncePerFrame } from "../dom.js";
+import { whole } from "../zoom.js";
+import { laySpread, readFrame } from "./board.js";
+import { Hands } from "./hands.js";
+import { Shelf } from "./shelf.js";
+import { Sides } from "./sides.js";
+import { Spreads } from "./spreads.js";
+
+const QUICK = 150; // ms between two turns: nobody wants to see them turn
+const NARROWEST_PAIR = 600; // CSS pixels of a window
+const WORTH_A_PAIR = 2 / 3; // of the size that a page has alone
+
+export const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+
+export class Paged {
+  static auto = whole;
+
+  /**
+   * @param {HTMLElement} stage  the element that holds the pages
+   * @param {import("../source.js").Source} source
+   * @param {import("../zoom.js").Zoom} zoom
+   * @param {import("./standard.js").Hooks} hooks
+   */
+  constructor(stage, source, zoom, hooks) {
+    this.stage = stage;
+    this.source = source;
+    this.zoom = zoom;
+    this.hooks = hooks;
+    this.settings = source.facts.viewerSettings;
+    this.shelf = new Shelf(stage, source, hooks);
+    this.views = this.shelf.views;
+    this.sides = new Sides((side) => this.turn(this.rtl ? -side : side));
+    this.hands = new Hands(this);
+    this.teller = make("p", { class: "quiet", role: "status" });
+    stage.after(...this.sides.elements, this.teller);
+    this.page = source.facts.start;
+    this.turnedAt = -QUICK;
+    this.begun = false;
+    stage.classList.add("is-live", "is-paged");
+    this.layOut();
+    this.update();
+    this.listen();
+    // Until something was seen there is nothing to turn from: an address may lead to another page at once.
+    requestAnimationFrame(() => {
+      this.begun = true;
+    });
+  }
+
+  listen() {
+    window.addEventListener("scroll", oncePerFrame(() => this.update()), { passive: true });
+    window.addEventListener("resize", oncePerFrame(() => this.zoomed(() => {})));
+    this.hands.listen(this.stage);
+  }
+
+  /** @returns {Record<string, (event: KeyboardEvent) => unknown>} */
+  keys() {
+    return this.hands.keys();
+  }
+
+  // What each mode says for itself.
+
+  /** Whether pages run from right to left. */
+  get rtl() {
+    return false;
+  }
+
+  /** Whether two pages lie side by side in this window. */
+  pairs() {
+    return false;
+  }
+
+  /**
+   * The reader turns to another spread, and motion is welcome.
+   *
+   * @param {number} _spread
+   * @returns {() => void} called when the new spread is in its place
+   */
+  depart(_spread) {
+    return () => {};
+  }
+
+  /** End at once what still moves. */
+  settle() {}
+
+  /**
+   * A finger, or a pointer, begins to turn.
+   *
+   * @param {1 | -1} direction  of reading
+   * @returns {boolean} whether it may
+   */
+  dragBegins(direction) {
+    this.dragging = direction;
+    return true;
+  }
+
+  /** @param {number} _pixels */
+  dragMoves(_pixels) {}
+
+  /** @param {boolean} done  whether the finger came far enough */
+  dragEnds(done) {
+    if (done) this.turn(this.dragging);
+  }
+
+  // Where things are.
+
+  /** Two pages where the window is wide and each stays nearly as large as it would be alone. */
+  pairsFit() {
+    const { width, height } = this.frame;
+    if (width < NARROWEST_PAIR || width <= height) return false;
+    const size = this.usualSize();
+    const alone = whole(size, this.roomFor(1));
+    return whole(size, this.roomFor(2)) >= alone * WORTH_A_PAIR;
+  }
+
+  /** Whether the window takes two pages at all. */
+  get wide() {
+    return this.frame.width >= NARROWEST_PAIR;
+  }
+
+  /** Whether the spread is larger than the window, which scrolls then. */
+  get isWider() {
+    return this.lay.width > this.frame.width;
+  }
+
+  get isTaller() {
+    return this.lay.height > this.frame.height;
+  }
+
+  /** The size that most pages have. */
+  usualSize() {
+    let before = 0;
+    let most = 0;
+    let usual = this.source.sizes.of(1);
+    for (const { last, size } of this.source.sizes.runs) {
+      if (last - before > most) [most, usual] = [last - before, size];
+      before = last;
+    }
+    return usual;
+  }
+
+  /**
+   * @param {number} pages  side by side
+   * @returns {import("../zoom.js").Room} for each
+   */
+  roomFor(pages) {
+    const { width, height, head, above, below, gutter } = this.frame;
+    return { width: Math.floor((width - 2 * gutter) / pages), height: height - head - above - below };
+  }
+
+  /** Place everything anew, after a change of page, zoom or window. */
+  layOut() {
+    this.fitStage();
+    // The scroll bars that a larger stage brings make the window smaller, and those that go make it larger.
+    const { clientWidth, clientHeight } = document.documentElement;
+    if (clientWidth !== this.frame.width || clientHeight !== this.frame.height) this.fitStage();
+    this.arrange();
+    this.stage.classList.toggle("is-wider", this.isWider);
+    this.sides.show(this.lay, this.frame, this.ends());
+  }
+
+  fitStage() {
+    this.frame = readFrame(this.stage);
+    const double = this.pairs();
+    const { coverAlone } = this.settings.page;
+    this.room = this.roomFor(double ? 2 : 1);
+    this.spreads = new Spreads(this.source.total, { double, coverAlone, rtl: this.rtl });
+    this.spread = this.spreads.of(this.page);
+    this.lay = this.layOf(this.spread);
+    this.stage.style.width = `${this.lay.width}px`;
+    this.stage.style.height = `${this.lay.height}px`;
+  }
+
+  /** @param {number} spread */
+  layOf(spread) {
+    return laySpread(this.spreads.slots(spread), (page) => this.boxOf(page), this.frame);
+  }
+
+  /** @param {number} page */
+  boxOf(page) {
+    const size = this.source.sizes.of(page);
+    const scale = this.zoom.scale(size, this.room);
+    return { width: Math.max(1, Math.round(size.w * scale)), height: Math.max(1, Math.round(size.h * scale)) };
+  }
+
+  /** The pages that are shown, ascending. */
+  get shown() {
+    return this.spreads.pages(this.spread);
+  }
+
+  /** Which sides, left and right, lead nowhere. */
+  ends() {
+    const ends = [this.spread <= 0, this.spread >= this.spreads.last];
+    return this.rtl ? ends.reverse() : ends;
+  }
+
+  /** Mount what is shown and what is beside it, and forget the rest. */
+  arrange() {
+    this.source.focus = this.page;
+    const spreads = [this.spread, this.spread + 1, this.spread - 1];
+    const lays = spreads.map((spread) => this.layOf(spread));
+    const focused = document.activeElement?.closest(".page");
+    for (const view of this.views.values()) {
+      if (view.element === focused && !this.lay.places.has(view.number)) this.stage.focus({ preventScroll: true });
+      if (!lays.some(({ places }) => places.has(view.number))) this.shelf.unmount(view);
+    }
+    for (const lay of lays) for (const page of lay.places.keys()) this.show(page, lay);
+    this.shelf.clearMade();
+  }
+
+  /**
+   * @param {number} page
+   * @param {import("./board.js").Lay} lay  of its spread
+   */
+  show(page, { places, spine }) {
+    const place = places.get(page);
+    const pair = places.size > 1;
+    this.shelf.mount(page, (view) => view.image.after(make("i", { class: "page-gutter" })));
+    const view = this.views.get(page);
+    view.put(place);
+    view.element.inert = !this.lay.places.has(page);
+    view.element.classList.toggle("is-aside", view.element.inert);
+    view.element.classList.toggle("is-left", pair && place.left < spine);
+    view.element.classList.toggle("is-right", pair && place.left >= spine);
+  }
+
+  // Going about.
+
+  /** @param {1 | -1} direction  of reading */
+  turn(direction) {
+    const [page] = this.spreads.pages(this.spread + direction);
+    if (page !== undefined) this.open(page);
+    return page !== undefined;
+  }
+
+  /**
+   * Open the spread of a page, from its top.
+   *
+   * @param {number} page
+   */
+  open(page) {
+    const before = this.spread;
+    const number = Math.min(this.source.total, Math.max(1, page));
+    const arrive = this.leave(this.spreads.of(number));
+    this.page = number;
+    this.layOut();
+    const { left } = this.lay.places.get(number);
+    this.jump(this.isWider ? left - this.frame.gutter : 0, 0);
+    arrive();
+    this.update();
+    if (this.spread !== before) this.tell();
+  }
+
+  /**
+   * @param {number} spread
+   * @returns {() => void}
+   */
+  leave(spread) {
+    if (spread === this.spread) return () => {};
+    const now = performance.now();
+    const quick = now - this.turnedAt < QUICK;
+    this.turnedAt = now;
+    this.settle();
+    if (quick) {
+      this.source.images.hold(QUICK);
+      this.source.texts.hold(QUICK);
+    }
+    return quick || !this.moves ? () => {} : this.depart(spread);
+  }
+
+  /** Whether anything may move; what is scrolled does not turn. */
+  get moves() {
+    return this.begun && !this.isWider && !this.isTaller && !calm.matches;
+  }
+
+  /** Tell those who do not see it. */
+  tell() {
+    const [first, last] = this.shown;
+    this.teller.textContent = `${last ? `Pages ${first} and ${last}` : `Page ${first}`} of ${this.source.total}`;
+  }
+
+  /**
+   * Bring a page, or a place on it, into view. A place that can be seen already moves nothing.
+   *
+   * @param {number} page
+   * @param {{x: number, y: number, w: number, h: number}} [rect]  fractions of the page
+   */
+  goTo(page, rect) {
+    if (rect && this.lay.places.has(page)) {
+      this.page = page;
+      this.update();
+    } else {
+      this.open(page);
+    }
+    if (rect) this.reveal(this.lay.places.get(this.page), rect);
+  }
+
+  goToEnd() {
+    this.goTo(this.source.total);
+  }
+
+  /**
+   * @param {import("../page.js").Place} place  of the page
+   * @param {{x: number, y: number, w: number, h: number}} rect
+   */
+  reveal(place, rect) {
+    const { width } = this.frame;
+    const height = this.frame.height - this.frame.head;
+    const x = place.left + rect.x * place.width;
+    const y = place.top + (rect.y + rect.h / 2) * place.height - this.frame.head;
+    let { scrollX: left, scrollY: top } = window;
+    if (y < top || y > top + height * 0.9) top = y - height * 0.4;
+    if (x < left || x + Math.min(rect.w * place.width, width) > left + width) left = x - width * 0.2;
+    this.jump(left, top);
+  }
+
+  jump(x, y) {
+    window.scrollTo({ left: x, top: y, behavior: "instant" });
+  }
+
+  /** Tell where the reader is. */
+  update() {
+    const percent = this.zoom.percentOf(this.source.sizes.of(this.page), this.room);
+    const { page, shown } = this;
+    this.hooks.onMove({ page, first: shown[0], last: shown.at(-1), total: this.source.total, percent });
+  }
+
+  /** @returns {import("../place.js").Place} where the reader is */
+  place() {
+    const { top, height } = this.lay.places.get(this.page);
+    return { page: this.page, down: Math.max(0, (window.scrollY + this.frame.head - top) / height) };
+  }
+
+  /** @param {import("../place.js").Place} place */
+  goToPlace({ page, down }) {
+    this.open(page);
+    const { top, height } = this.lay.places.get(this.page);
+    if (down > 0) this.jump(window.scrollX, top + down * height - this.frame.head);
+  }
+
+  /**
+   * Change the zoom so that the point of the document at (x, y) of the window stays there.
+   *
+   * @param {() => void} change
+   * @param {number} [x]
+   * @param {number} [y]
+   */
+  zoomed(change, x = this.frame.width / 2, y = (this.frame.height + this.frame.head) / 2) {
+    this.settle();
+    const page = this.nearest(window.scrollX + x);
+    const was = this.lay.places.get(page);
+    const across = (window.scrollX + x - was.left) / was.width;
+    const down = (window.scrollY + y - was.top) / was.height;
+    change();
+    this.layOut();
+    const is = this.lay.places.get(page) ?? this.lay.places.get(this.page);
+    this.jump(is.left + across * is.width - x, is.top + down * is.height - y);
+    this.update();
+  }
+
+  /**
+   * The page of the spread at `x` of the stage, or the one closest to it.
+   *
+   * @param {number} x
+   */
+  nearest(x) {
+    const [left, right] = this.spreads.slots(this.spread);
+    return left !== null && (right === null || x < this.lay.spine) ? left : right;
+  }
+
+  /**
+   * How much of each page in the window can be seen: of the page, or of the window if the page is larger.
+   *
+   * @returns {Map<number, number>} page to a number above 0 and up to 1
+   */
+  visible() {
+    const { width, height, head } = this.frame;
+    const part = (from, size, low, high) =>
+      (Math.min(high, from + size) - Math.max(low, from)) / Math.min(size, high - low);
+    /** @type {Map<number, number>} */
+    const shares = new Map();
+    for (const page of this.shown) {
+      const place = this.lay.places.get(page);
+      const across = part(place.left - window.scrollX, place.width, 0, width);
+      const down = part(place.top - window.scrollY, place.height, head, height);
+      if (across > 0 && down > 0) shares.set(page, Math.min(1, across) * Math.min(1, down));
+    }
+    return shares;
+  }
+}

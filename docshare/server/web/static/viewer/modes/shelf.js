@@ -1,0 +1,51 @@
+/** The pages that exist as elements, in page order, for those who read by order: screen readers, selections, the tab key. */
+
+import { PageView } from "../page.js";
+
+export class Shelf {
+  /**
+   * @param {HTMLElement} stage  the element that holds the pages
+   * @param {import("../source.js").Source} source
+   * @param {import("./standard.js").Hooks} hooks
+   */
+  constructor(stage, source, hooks) {
+    this.stage = stage;
+    this.source = source;
+    this.hooks = hooks;
+    /** @type {Map<number, PageView>} */
+    this.views = new Map();
+    /** The pages that the server made. @type {Map<number, HTMLElement>} */
+    this.made = new Map();
+    for (const element of stage.children) {
+      if (element instanceof HTMLElement && element.dataset.page) this.made.set(Number(element.dataset.page), element);
+    }
+  }
+
+  /**
+   * @param {number} page
+   * @param {(view: PageView) => void} prepare  called once for each view that is made
+   */
+  mount(page, prepare) {
+    if (this.views.has(page)) return;
+    const made = this.made.get(page) ?? null;
+    this.made.delete(page);
+    const view = new PageView(page, this.source, this.hooks, made);
+    this.views.set(page, view);
+    prepare(view);
+    if (made) return;
+    const after = [...this.views.keys()].filter((number) => number > page).sort((a, b) => a - b)[0];
+    this.stage.insertBefore(view.element, after === undefined ? null : this.views.get(after).element);
+  }
+
+  /** @param {PageView} view */
+  unmount(view) {
+    this.views.delete(view.number);
+    view.drop();
+  }
+
+  /** The server's placeholders that are not wanted now are made again when they are. */
+  clearMade() {
+    for (const element of this.made.values()) element.remove();
+    this.made.clear();
+  }
+}

@@ -1,0 +1,40 @@
+"""Fixtures of the tests that count readers: an instance, an ordinary Chromium, and a document shared anew."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from docshare.server.pdf.engine import Engine
+from tests.support.browsing import CHROMIUM, DESKTOP
+from tests.support.cast import World, make_runtime, make_world
+from tests.support.counted import Document
+from tests.support.pdfs import A4, simple_pdf
+from tests.support.timed import RunningClock, listening
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[tuple[World, str]]:
+    """An instance with a clock that can leap, and the address where it listens."""
+    clock = RunningClock()
+    world = make_world(make_runtime(tmp_path_factory.mktemp("counting"), clock, engine, rate_limit=100_000), clock)
+    with listening(world) as url:
+        yield world, url
+    world.rt.pages.close()
+    world.rt.db.close()
+
+
+@pytest.fixture(scope="module")
+def people(browser: Browser) -> Iterator[Browser]:
+    """A Chromium that goes by the name of an ordinary one, also in what it sends after a page is gone."""
+    switches = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", f"--user-agent={DESKTOP}"]
+    ordinary = browser.browser_type.launch(executable_path=CHROMIUM, args=switches)
+    yield ordinary
+    ordinary.close()
+
+
+@pytest.fixture
+def document(room: tuple[World, str]) -> Document:
+    world, url = room
+    short_id = str(world.pia.upload(simple_pdf(pages=5, size=A4))["shortId"])
+    return Document(world, short_id, f"{url}/{short_id}")

@@ -1,0 +1,61 @@
+"""Beacons that a page makes up: whatever it claims, the server's own clock is the limit."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.support.counted import SECOND, Document, sitting
+
+_SEND = """async ([claims, seqs]) => {
+  const facts = JSON.parse(document.getElementById("facts").textContent);
+  const statuses = [];
+  for (const seq of seqs) {
+    const beacon = { token: facts.token, part: 0, seq, ageMs: 10000, visible: true, visibleMs: 0, input: true, turns: 0,
+                     backTurns: 0, pages: [], ...claims };
+    const body = JSON.stringify(beacon);
+    const headers = { "Content-Type": "application/json" };
+    statuses.push((await fetch(facts.beaconUrl, { method: "POST", body, headers })).status);
+  }
+  return statuses;
+}"""  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("claims", "seqs", "accepted"),
+    [
+        ({"visibleMs": 10**9, "pages": [{"page": 1, "ms": 10**9, "views": 1, "back": 0}]}, [1], {1: 10}),
+        (
+            {"ageMs": 10**9, "visibleMs": 10**9, "pages": [{"page": 2, "ms": 10**9, "views": 9, "back": 9}]},
+            [1],
+            {2: 10},
+        ),
+        ({"visibleMs": 4_000, "pages": [{"page": 1, "ms": 4_000, "views": 1, "back": 0}]}, [1] * 6, {1: 4}),
+        ({"visibleMs": 9_000, "pages": [{"page": 99, "ms": 9_000, "views": 1, "back": 0}]}, [1], {}),
+        ({"visibleMs": 2_000, "pages": [{"page": 3, "ms": 2_000, "views": 1, "back": 0}]}, [9, 3, 1, 7], {3: 8}),
+    ],
+    ids=["a milliard of ms", "an age from before the page", "replayed", "a page that is not there", "out of order"],
+)
+def test_a_page_that_lies_gains_no_time_beyond_the_servers_clock(
+    people: Browser, document: Document, claims: dict[str, Any], seqs: list[int], accepted: dict[int, int]
+) -> None:
+    asked_at = document.world.clock()
+    with sitting(people, document) as reader:
+        document.world.clock.advance(seconds=10)
+        assert set(reader.page.evaluate(_SEND, [claims, seqs])) == {204}
+        elapsed = document.world.clock() - asked_at
+    (row,) = document.after_everybody_left()
+    assert document.sessions() == [("human",)]
+    assert document.views == 1
+    pages = dict(
+        document.world.rt.db.rows(
+            "SELECT page, time_ms FROM session_pages WHERE time_ms >= 1000 "
+            "AND session_id = (SELECT MAX(id) FROM view_sessions)"
+        )
+    )
+    assert pages.keys() == accepted.keys()
+    for number, seconds in accepted.items():
+        least, most = (10 * SECOND, elapsed) if claims.get("ageMs") else (seconds * SECOND, seconds * SECOND)
+        # What the page itself measured before its clock was stopped may come on top when it is closed.
+        assert least - SECOND < pages[number] < most + reader.before + SECOND
+    assert row["timeMs"] == sum(pages.values())

@@ -1,0 +1,54 @@
+"""Fixtures for what readers leave: a server for these tests alone, a fresh document, and readers in fresh browsers."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.support.browsing import PHONE, Visitor, visitor
+from tests.support.proof import Proof
+from tests.support.served import Served, served
+
+POCKET = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
+
+Reader = Callable[..., Visitor]
+
+
+@pytest.fixture(scope="session")
+def press(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server behind a proxy, so that every reader has an address, and limits, of their own."""
+    settings = {"DOCSHARE_TRUSTED_PROXIES": "127.0.0.1/32", "DOCSHARE_RATE_LIMIT": "100000"}
+    with served(tmp_path_factory.mktemp("press"), **settings) as running:
+        yield running
+
+
+@pytest.fixture
+def proof(press: Served) -> Proof:
+    """A document of four pages that takes everything."""
+    return Proof(press)
+
+
+@pytest.fixture(scope="session")
+def addresses() -> Iterator[str]:
+    return (f"198.51.{upper}.{lower}" for upper, lower in itertools.product(range(100), range(1, 255)))
+
+
+@pytest.fixture
+def reader(browser: Browser, addresses: Iterator[str]) -> Iterator[Reader]:
+    """A function that brings a new reader, at a desk unless options of the browser context say otherwise. They must
+    have met nothing odd by the end of the test, but what is in ``expected``."""
+    met: list[Visitor] = []
+    with ExitStack() as stack:
+
+        def come(**options: Any) -> Visitor:
+            headers = {"X-Forwarded-For": next(addresses)}
+            person = stack.enter_context(visitor(browser, **options, extra_http_headers=headers))
+            met.append(person)
+            return person
+
+        yield come
+        for person in met:
+            assert person.complaints == []

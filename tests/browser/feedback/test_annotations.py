@@ -1,0 +1,251 @@
+"""Drawing on pages in a real browser: by mouse, finger and keyboard, in every viewer mode."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.feedback.conftest import POCKET, Reader
+from tests.support.browsing import at_page, current_page
+from tests.support.pdfs import A4, Sheet, lines_content, sheets_pdf
+from tests.support.proof import Proof
+from tests.support.served import Served
+
+MODES = ["standard", "flipbook", "swipe", "magazine"]
+
+
+def spot(page: Page, x: float, y: float, number: int = 1) -> tuple[float, float]:
+    """A point of a page, in CSS pixels of the window."""
+    box = page.locator(f".page[data-page='{number}']").bounding_box()
+    assert box is not None
+    return box["x"] + x * box["width"], box["y"] + y * box["height"]
+
+
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float], number: int = 1) -> None:
+    page.mouse.move(*spot(page, *start, number))
+    page.mouse.down()
+    page.mouse.move(*spot(page, *((a + b) / 2 for a, b in zip(start, end, strict=True)), number))
+    page.mouse.move(*spot(page, *end, number))
+    page.mouse.up()
+
+
+def draw(
+    page: Page, words: str, start: tuple[float, float] = (0.2, 0.1), end: tuple[float, float] = (0.6, 0.3)
+) -> None:
+    """Annotate page 1 with the mouse."""
+    page.get_by_role("button", name="Annotate", exact=True).click()
+    drag(page, start, end)
+    expect(page.get_by_label("Your annotation")).to_be_focused()
+    page.get_by_label("Your annotation").fill(words)
+    page.get_by_role("button", name="Save").click()
+    page.locator(".annotation").filter(has_text="1").first.wait_for()
+    expect(page.locator("#annotation-form")).to_be_hidden()
+
+
+def told(proof: Proof) -> list[dict[str, Any]]:
+    """The annotations as the owner gets them, with their pages."""
+    return [
+        {"page": group["page"], **row} for group in proof.told("annotations")["pages"] for row in group["annotations"]
+    ]
+
+
+def sides(rect: dict[str, float]) -> list[float]:
+    return [rect[name] for name in ("x", "y", "width", "height")]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_area_is_drawn_with_the_mouse_in_every_mode(press: Served, reader: Reader, mode: str) -> None:
+    proof = Proof(press, viewerMode=mode)
+    page = reader().open(proof.url)
+    draw(page, "Say this once", start=(0.5, 0.3), end=(0.96, 0.1))  # ends where a click would turn the page
+    (annotation,) = told(proof)
+    assert (annotation["page"], annotation["note"]) == (1, "Say this once")
+    assert sides(annotation["rect"]) == pytest.approx([0.5, 0.1, 0.46, 0.2], abs=0.01)
+    assert current_page(page) == 1
+    assert page.evaluate("document.body.dataset.tool") is None
+    page.reload()
+    page.locator(".page[data-page='1'] .annotation").wait_for()
+
+
+def test_a_finger_draws_on_a_phone(proof: Proof, reader: Reader) -> None:
+    person = reader(**POCKET)
+    page = person.open(proof.url)
+    page.get_by_role("button", name="Annotate", exact=True).tap()
+    finger = person.context.new_cdp_session(page)
+
+    def touch(kind: str, *points: tuple[float, float]) -> None:
+        touches = [{"x": x, "y": y, "id": 1} for x, y in (spot(page, *point) for point in points)]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+
+    touch("touchStart", (0.1, 0.2))
+    touch("touchMove", (0.4, 0.3))
+    touch("touchMove", (0.8, 0.5))
+    touch("touchEnd")
+    page.get_by_label("Your annotation").fill("By finger")
+    page.get_by_role("button", name="Save").tap()
+    page.locator(".annotation").wait_for()
+    assert sides(told(proof)[0]["rect"]) == pytest.approx([0.1, 0.2, 0.7, 0.3], abs=0.01)
+    assert page.evaluate("scrollY") == 0
+
+
+def test_a_click_makes_an_area_of_a_handy_size(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    page.keyboard.press("a")
+    page.mouse.click(*spot(page, 0.5, 0.3))
+    page.get_by_label("Your annotation").fill("Here")
+    page.get_by_role("button", name="Save").click()
+    page.locator(".annotation").wait_for()
+    assert sides(told(proof)[0]["rect"]) == pytest.approx([0.35, 0.24, 0.3, 0.12], abs=0.01)
+
+
+def test_an_area_is_made_moved_and_resized_by_keys_alone(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    page.keyboard.press("ArrowRight")
+    at_page(page, 2)
+    page.keyboard.press("a")
+    page.get_by_role("button", name="Annotate page 2").focus()
+    page.keyboard.press("Enter")
+    area = page.locator(".page[data-page='2'] .draft")
+    expect(area).to_be_focused()
+    assert area.get_attribute("aria-label") == (
+        "Area on page 2: 35 % from the left, 44 % from the top, 30 % wide, 12 % high"
+    )
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowDown", "Shift+ArrowRight", "Shift+ArrowUp"):
+        page.keyboard.press(key)
+    assert current_page(page) == 2
+    page.keyboard.press("Enter")
+    page.keyboard.type("By keys")
+    page.get_by_role("button", name="Save").focus()
+    page.keyboard.press("Enter")
+    page.locator(".page[data-page='2'] .annotation").wait_for()
+    (annotation,) = told(proof)
+    assert (annotation["page"], annotation["note"]) == (2, "By keys")
+    assert sides(annotation["rect"]) == pytest.approx([0.31, 0.46, 0.32, 0.1])
+
+
+def test_keys_never_push_an_area_off_the_page(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    page.keyboard.press("a")
+    page.get_by_role("button", name="Annotate page 1").press("Enter")
+    for _ in range(40):
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Shift+ArrowLeft")
+    page.keyboard.press("Enter")
+    page.keyboard.type("At the edge")
+    page.get_by_role("button", name="Save").press("Enter")
+    page.locator(".annotation").wait_for()
+    x, _, width, _ = sides(told(proof)[0]["rect"])
+    assert 0 < width < 0.02
+    assert x + width == pytest.approx(1)
+
+
+def test_escape_leaves_the_tool_and_the_form_and_keeps_the_words(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    button = page.get_by_role("button", name="Annotate", exact=True)
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Escape")
+    expect(button).to_have_attribute("aria-pressed", "false")
+    expect(page.locator("#annotate-hint")).to_be_hidden()
+    button.click()
+    drag(page, (0.2, 0.1), (0.5, 0.2))
+    page.keyboard.type("Half a thought")
+    page.keyboard.press("Escape")
+    expect(page.locator(".draft")).to_have_count(0)
+    expect(page.locator("#annotation-form")).to_be_hidden()
+    expect(button).to_be_focused()
+    button.click()
+    drag(page, (0.2, 0.1), (0.5, 0.2))
+    expect(page.get_by_label("Your annotation")).to_have_value("Half a thought")
+    assert told(proof) == []
+
+
+def test_an_area_without_words_is_not_sent(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    page.keyboard.press("a")
+    drag(page, (0.2, 0.1), (0.5, 0.2))
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#annotation-form [role=alert]")).to_have_text("Write something first.")
+
+
+def test_own_annotations_are_numbered_and_tell_their_note_to_pointer_and_keyboard(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    draw(page, "The first")
+    draw(page, "The second", (0.2, 0.4), (0.6, 0.5))
+    assert page.locator(".annotation-number").all_inner_texts() == ["1", "2"]
+    card = page.get_by_role("dialog", name="Annotation", exact=True)
+    page.mouse.move(*spot(page, 0.4, 0.45))
+    expect(card).to_contain_text("The second")
+    page.mouse.move(5, 400)
+    expect(card).to_be_hidden()
+    page.get_by_role("button", name="Annotation 1 on page 1: The first").focus()
+    expect(card).to_contain_text("The first")
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    other = reader().open(proof.url)
+    assert other.locator(".annotation").count() == 0
+
+
+def test_an_annotation_is_deleted_from_its_card_and_from_the_list(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    draw(page, "The first")
+    draw(page, "The second", (0.2, 0.4), (0.6, 0.5))
+    page.locator(".annotation").first.press("Enter")
+    expect(page.locator("#annotation-delete")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".annotation")).to_have_count(1)
+    assert [row["note"] for row in told(proof)] == ["The second"]
+    page.locator("#notes-open").click()
+    page.get_by_role("button", name="Delete annotation").last.click()
+    expect(page.locator(".annotation")).to_have_count(0)
+    assert told(proof) == []
+
+
+def test_areas_stay_where_they_are_on_the_page_when_it_is_zoomed(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    draw(page, "Here")
+    place = """() => {
+      const box = (name) => document.querySelector(name).getBoundingClientRect();
+      const [area, paper] = [box(".annotation"), box(".page")];
+      return [(area.x - paper.x) / paper.width, (area.y - paper.y) / paper.height, area.width / paper.width];
+    }"""
+    before = page.evaluate(place)
+    page.locator("#zoom-level").select_option("200")
+    page.wait_for_function("document.querySelector('.page').getBoundingClientRect().width > 1500")
+    assert page.evaluate(place) == pytest.approx(before, abs=0.003)
+
+
+def test_drawing_follows_no_link_and_selects_no_text(press: Served, reader: Reader) -> None:
+    link = "<< /Type /Annot /Subtype /Link /Border [0 0 0] /Rect [60 60 535 782] /Dest [@2 /Fit] >>"
+    sheets = [Sheet(lines_content("Alpha beta gamma"), A4, annots=[link]), Sheet(lines_content("Delta"), A4)]
+    proof = Proof(press, content=sheets_pdf(sheets))
+    page = reader().open(proof.url)
+    page.locator(".page-links a").wait_for(state="attached")
+    page.keyboard.press("a")
+    page.mouse.click(*spot(page, 0.5, 0.2))
+    expect(page.get_by_label("Your annotation")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("a")
+    drag(page, (0.1, 0.02), (0.9, 0.4))
+    expect(page.get_by_label("Your annotation")).to_be_focused()
+    assert current_page(page) == 1
+    assert page.evaluate("document.getSelection().toString()") == ""
+
+
+def test_a_second_finger_ends_the_drawing(proof: Proof, reader: Reader) -> None:
+    person = reader(**POCKET)
+    page = person.open(proof.url)
+    page.get_by_role("button", name="Annotate", exact=True).tap()
+    fingers = person.context.new_cdp_session(page)
+
+    def touch(kind: str, *points: tuple[int, int]) -> None:
+        touches = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+
+    touch("touchStart", (100, 300))
+    touch("touchMove", (150, 350))
+    expect(page.locator(".draft")).to_have_count(1)
+    touch("touchStart", (150, 350), (250, 400))
+    expect(page.locator(".draft")).to_have_count(0)
+    touch("touchEnd")
+    expect(page.locator("#annotation-form")).to_be_hidden()

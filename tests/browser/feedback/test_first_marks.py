@@ -1,0 +1,36 @@
+"""A reader whom the server does not know yet, and who is quicker than its answers."""
+
+from playwright.sync_api import expect
+
+from tests.browser.feedback.conftest import Reader
+from tests.support.browsing import Gate, at_page
+from tests.support.pdfs import simple_pdf
+from tests.support.proof import Proof
+
+
+def test_two_first_marks_at_once_are_of_one_reader(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    gate = Gate(page, "**/marks/*")
+    page.keyboard.press("1")
+    page.keyboard.press("ArrowRight")
+    at_page(page, 2)
+    page.keyboard.press("2")
+    expect(page.locator("#feedback-status")).to_have_text("Page 2: maybe")
+    assert len(gate.held) == 1
+    with page.expect_response("**/marks/2"):
+        gate.open()
+    marks = [{"page": 1, "mark": "pick"}, {"page": 2, "mark": "maybe"}]
+    assert [viewer["marks"] for viewer in proof.told("page-marks")["viewers"]] == [marks]
+
+
+def test_a_mark_on_a_document_that_was_replaced_is_not_kept(proof: Proof, reader: Reader) -> None:
+    visitor = reader()
+    page = visitor.open(proof.url)
+    proof.replace(simple_pdf(pages=3))
+    page.keyboard.press("1")
+    expect(page.locator("#feedback-words")).to_have_text(
+        "The mark on page 1 is not saved. The document has changed meanwhile; load the page again."
+    )
+    assert proof.told("page-marks")["viewers"] == []
+    assert all("409" in complaint for complaint in visitor.complaints)
+    visitor.complaints.clear()

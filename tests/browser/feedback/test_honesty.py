@@ -1,0 +1,217 @@
+"""What readers are told when something cannot be saved, and that nothing they have typed is lost; what owners see."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.feedback.conftest import POCKET, Reader
+from tests.support.axe import serious
+from tests.support.browsing import Gate, visitor
+from tests.support.proof import Proof
+
+WORDS = "A thought that took a while to write"
+PLAIN = "text/plain; charset=utf-8"
+# What the server answers: status, headers, body; and what the reader is told.
+REFUSALS = [
+    (429, {"Retry-After": "30"}, "slow down", "That was a lot at once. Try again in 30 seconds."),
+    (429, {"Retry-After": "1"}, "slow down", "That was a lot at once. Try again in a moment."),
+    (500, {}, "Traceback", "The server could not do this just now."),
+    (503, {}, "busy", "The server could not do this just now."),
+    (403, {}, "The owner of this document does not ask for this.", "The owner of this document does not ask for this."),
+    (404, {}, "There is no such page.", "There is no such page."),
+    (409, {}, "The document has changed.", "The document has changed."),
+    (410, {}, "This link is no longer available.", "This link is no longer available."),
+]
+IDS = [f"{status}-{words.split()[-2]}" for status, _, _, words in REFUSALS]
+
+
+@pytest.fixture
+def page(browser: Browser, proof: Proof) -> Any:
+    """A reader's page; failed requests are complaints of the browser, so those are not looked at."""
+    with visitor(browser) as person:
+        yield person.open(proof.url)
+
+
+def refuse(page: Page, path: str, status: int, headers: dict[str, str], body: str) -> None:
+    answer = {"status": status, "headers": headers, "content_type": PLAIN, "body": body}
+    page.route(f"**/{path}", lambda route: route.fulfill(**answer))
+
+
+def write(page: Page) -> None:
+    page.locator("#notes-open").click()
+    page.get_by_label("Your note").fill(WORDS)
+    page.locator("#note-author").fill("Ada")
+    page.get_by_role("button", name="Send").click()
+
+
+@pytest.mark.parametrize(("status", "headers", "body", "told"), REFUSALS, ids=IDS)
+def test_a_note_that_is_refused_stays_where_it_was_typed(
+    page: Page, proof: Proof, status: int, headers: dict[str, str], body: str, told: str
+) -> None:
+    refuse(page, "notes", status, headers, body)
+    write(page)
+    expect(page.locator("#note-form [role=alert]")).to_have_text(f"Not saved. {told}")
+    expect(page.get_by_label("Your note")).to_have_value(WORDS)
+    expect(page.locator("#note-author")).to_have_value("Ada")
+    expect(page.locator(".note")).to_have_count(0)
+    page.unroute("**/notes")
+    page.locator("#note-form").get_by_role("button", name="Try again").click()
+    expect(page.locator(".note p")).to_have_text(WORDS)
+    expect(page.locator("#note-form [role=alert]")).to_be_hidden()
+    assert [note["body"] for note in proof.told("feedback")["notes"]] == [WORDS]
+
+
+def test_offline_is_said_and_survived(page: Page, proof: Proof) -> None:
+    page.context.set_offline(True)
+    write(page)
+    expect(page.locator("#note-form [role=alert]")).to_have_text("Not saved. You are offline.")
+    page.context.set_offline(False)
+    page.locator("#note-form").get_by_role("button", name="Try again").click()
+    expect(page.locator(".note p")).to_have_text(WORDS)
+
+
+def test_what_is_typed_while_a_note_is_on_its_way_is_not_lost_and_nothing_is_sent_twice(
+    page: Page, proof: Proof
+) -> None:
+    gate = Gate(page, "**/notes")
+    write(page)
+    expect(page.get_by_role("button", name="Saving…")).to_have_attribute("aria-disabled", "true")
+    page.get_by_label("Your note").fill("The next thought")
+    page.get_by_role("button", name="Saving…").press("Enter")
+    gate.open()
+    expect(page.locator(".note p")).to_have_text(WORDS)
+    expect(page.get_by_label("Your note")).to_have_value("The next thought")
+    assert len(proof.told("feedback")["notes"]) == 1
+
+
+def test_an_annotation_that_is_refused_keeps_its_area_and_its_words(page: Page, proof: Proof) -> None:
+    refuse(page, "annotations", 500, {}, "")
+    page.keyboard.press("a")
+    page.get_by_role("button", name="Annotate page 1").click()
+    page.get_by_label("Your annotation").fill(WORDS)
+    page.get_by_role("button", name="Save").click()
+    alert = page.locator("#annotation-form [role=alert]")
+    expect(alert).to_have_text("Not saved. The server could not do this just now.")
+    expect(page.locator(".draft")).to_be_visible()
+    expect(page.get_by_label("Your annotation")).to_have_value(WORDS)
+    page.unroute("**/annotations")
+    page.locator("#annotation-form").get_by_role("button", name="Try again").click()
+    expect(page.locator(".annotation")).to_have_count(1)
+    expect(page.locator(".draft")).to_have_count(0)
+
+
+def test_a_mark_that_is_refused_is_taken_back_and_can_be_tried_again(page: Page, proof: Proof) -> None:
+    refuse(page, "marks/1", 500, {}, "")
+    page.keyboard.press("1")
+    notice = page.locator("#feedback-notice")
+    expect(notice).to_contain_text("The mark on page 1 is not saved. The server could not do this just now.")
+    expect(page.locator(".verdict[aria-pressed='true']")).to_have_count(0)
+    page.unroute("**/marks/1")
+    notice.get_by_role("button", name="Try again").click()
+    expect(page.locator(".verdict[aria-pressed='true']")).to_have_attribute("aria-label", "Pick")
+    page.wait_for_function("() => !document.querySelector('.verdicts.is-saving')")
+    assert proof.told("page-marks")["totals"]["pick"] == 1
+
+
+def test_a_note_that_cannot_be_deleted_stays_and_says_so(page: Page, proof: Proof) -> None:
+    write(page)
+    page.locator(".note").wait_for()
+    refuse(page, "notes/*", 500, {}, "")
+    page.get_by_role("button", name="Delete note").click()
+    expect(page.locator("#feedback-notice")).to_contain_text("Your note is not deleted.")
+    expect(page.locator(".note:not(.is-leaving)")).to_have_count(1)
+    page.unroute("**/notes/*")
+    page.locator("#feedback-again").click()
+    expect(page.locator(".note")).to_have_count(0)
+
+
+def test_a_note_that_is_gone_already_counts_as_deleted(page: Page, proof: Proof) -> None:
+    write(page)
+    page.locator(".note").wait_for()
+    refuse(page, "notes/*", 404, {}, "There is no such note of yours.")
+    page.get_by_role("button", name="Delete note").click()
+    expect(page.locator(".note")).to_have_count(0)
+
+
+def test_a_receipt_that_is_refused_keeps_the_name(page: Page) -> None:
+    refuse(page, "receipt", 429, {"Retry-After": "5"}, "")
+    page.get_by_role("button", name="Confirm receipt").click()
+    page.locator("#receipt-name").fill("Ada")
+    page.get_by_role("button", name="I have received this").click()
+    told = "Not saved. That was a lot at once. Try again in 5 seconds."
+    expect(page.locator("#receipt [role=alert]")).to_have_text(told)
+    expect(page.locator("#receipt-name")).to_have_value("Ada")
+    page.unroute("**/receipt")
+    page.locator("#receipt").get_by_role("button", name="Try again").click()
+    expect(page.locator("#receipt")).to_contain_text("Received by Ada on ")
+
+
+def test_when_earlier_notes_do_not_come_writing_works_and_they_can_be_asked_for_again(
+    browser: Browser, proof: Proof
+) -> None:
+    with visitor(browser) as person:
+        refuse(person.page, "feedback", 500, {}, "")
+        page = person.open(proof.url)
+        write(page)
+        expect(page.locator(".note p")).to_have_text(WORDS)
+        expect(page.locator("#notes-list")).to_contain_text("What was written before could not be loaded.")
+        page.unroute("**/feedback")
+        page.locator("#notes-list").get_by_role("button", name="Try again").click()
+        expect(page.locator("#notes-list")).not_to_contain_text("could not be loaded")
+        expect(page.locator(".note p")).to_have_text(WORDS)
+
+
+def test_leaving_with_words_unsent_is_asked_about(page: Page) -> None:
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.locator("#notes-open").click()
+    page.get_by_label("Your note").press_sequentially("Half a")
+    page.reload()
+    assert asked == ["beforeunload"]
+
+
+def test_the_owner_sees_what_readers_could_leave_and_leaves_nothing(proof: Proof, reader: Reader) -> None:
+    person = reader()
+    proof.sign_in(person.page)
+    page = person.open(proof.url)
+    page.locator("#notes-open").click()
+    expect(page.locator("#notes")).to_contain_text("This document is yours. Readers can write here")
+    expect(page.locator("#note-form")).to_have_count(0)
+    expect(page.get_by_role("button", name="Annotate", exact=True)).to_be_disabled()
+    for button in page.locator(".page[data-page='1'] .verdict").all():
+        expect(button).to_be_disabled()
+    page.get_by_role("button", name="Confirm receipt").click()
+    expect(page.locator("#receipt")).to_contain_text("Readers can confirm here that they have received it.")
+    page.keyboard.press("Escape")
+    for key in ("1", "a"):
+        page.keyboard.press(key)
+    assert page.evaluate("document.body.dataset.tool") is None
+    assert [url for url in person.requests if "/marks/" in url] == []
+
+
+def opened(page: Page) -> None:
+    page.locator("#notes-open").click()
+
+
+def drawn(page: Page) -> None:
+    page.keyboard.press("a")
+    page.get_by_role("button", name="Annotate page 1").press("Enter")
+
+
+def received(page: Page) -> None:
+    page.locator("#receipt-open").click()
+
+
+@pytest.mark.parametrize("options", [{}, POCKET, {"color_scheme": "dark"}], ids=["desk", "phone", "dark"])
+@pytest.mark.parametrize("step", [opened, drawn, received])
+def test_nothing_of_it_violates_accessibility(
+    proof: Proof, reader: Reader, options: dict[str, Any], step: Callable[[Page], None]
+) -> None:
+    proof.hotspot(link="https://film.example/one", label="See the film")
+    page = reader(**options).open(proof.url)
+    page.keyboard.press("1")
+    step(page)
+    page.wait_for_timeout(250)  # what is fading in has no contrast yet
+    assert serious(page) == []

@@ -1,0 +1,143 @@
+"""Texts of others that would run as a script: shown as what they are, in every place that shows them."""
+
+import json
+from typing import Any
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.feedback.conftest import Reader
+from tests.support.browsing import Visitor
+from tests.support.payloads import XSS
+from tests.support.proof import Proof
+
+LONGEST_NAME = 80
+UNSENT = "\ud800\x00"  # no client can send the first as JSON in UTF-8, and the server takes no NUL
+PAYLOADS = [text for text in XSS if not set(text) & set(UNSENT)]
+WHEN = "2026-11-21T12:00:00.000Z"
+TRAP = "window.pwned = () => { window.hit = true; };"
+
+LEAVE = """async ([url, body]) => {
+  const headers = { "Content-Type": "application/json" };
+  return (await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).status;
+}"""
+
+
+def name_of(text: str) -> str:
+    """The text as a name: of one line, and no longer than names are."""
+    return " ".join(text.split())[:LONGEST_NAME].strip()
+
+
+def set_trap(person: Visitor) -> None:
+    """``pwned()`` leaves a trace, and dialogs are complaints."""
+    person.page.add_init_script(TRAP)
+    person.page.on("dialog", lambda dialog: (person.complaints.append(dialog.message), dialog.dismiss()))
+
+
+def is_unharmed(page: Page) -> bool:
+    """Whether nothing ran, also when everything on the page has been pointed at and focused."""
+    page.evaluate(
+        """() => document.querySelectorAll("*").forEach((element) => {
+          for (const type of ["mouseover", "pointerenter", "focus", "toggle"]) element.dispatchEvent(new Event(type));
+        })"""
+    )
+    page.wait_for_timeout(200)
+    return bool(page.evaluate("window.hit === undefined"))
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(PAYLOADS) >= 60
+
+
+def test_the_trap_catches_what_runs(reader: Reader, proof: Proof) -> None:
+    person = reader()
+    set_trap(person)
+    page = person.open(proof.url)
+    page.evaluate("pwned()")
+    assert not is_unharmed(page)
+
+
+def test_notes_of_others_are_shown_as_they_were_written(proof: Proof, reader: Reader) -> None:
+    for start in range(0, len(PAYLOADS), 25):  # an address may leave sixty things in a minute
+        page = reader().open(proof.url)
+        for text in PAYLOADS[start : start + 25]:
+            note = {"author": name_of(text), "body": text, "public": True, "page": 1}
+            assert page.evaluate(LEAVE, [f"/{proof.name}/notes", note]) == 201, text
+    person = reader()
+    set_trap(person)
+    page = person.open(proof.url)
+    page.locator("#notes-open").click()
+    expect(page.locator(".note")).to_have_count(len(PAYLOADS))
+    assert page.locator(".note p").all_text_contents() == PAYLOADS
+    assert page.locator(".note-author").all_text_contents() == [name_of(text) for text in PAYLOADS]
+    assert page.locator(".notes-list :is(script, img, iframe, a, svg:not(.icon), input, style)").count() == 0
+    assert is_unharmed(page)
+
+
+def test_own_words_and_names_are_shown_as_they_were_written(proof: Proof, reader: Reader) -> None:
+    """Annotations, receipt and the remembered name, as if the server had kept the worst."""
+    everything = " ".join(PAYLOADS)
+    rect = {"x": 0.1, "y": 0.1, "width": 0.2, "height": 0.1}
+    annotations = [
+        {"uuid": str(number), "page": 1, "rect": rect, "note": text, "createdAt": WHEN}
+        for number, text in enumerate(PAYLOADS)
+    ]
+    left = {
+        "name": everything,
+        "notes": [],
+        "marks": {},
+        "annotations": annotations,
+        "receipt": {"name": everything, "confirmedAt": WHEN},
+    }
+    person = reader()
+    set_trap(person)
+    person.page.route("**/feedback", lambda route: route.fulfill(json=left))
+    page = person.open(proof.url)
+    expect(page.locator(".annotation")).to_have_count(len(PAYLOADS))
+    page.locator("#notes-open").click()
+    assert page.locator(".note p").all_text_contents() == PAYLOADS
+    page.locator(".annotation").last.focus()
+    assert page.locator("#annotation-words").text_content() == PAYLOADS[-1]
+    page.locator("#receipt-open").click()
+    assert page.locator("#receipt-words bdi").text_content() == everything
+    assert is_unharmed(page)
+
+
+def test_labels_and_addresses_of_hotspots_are_harmless(proof: Proof, reader: Reader) -> None:
+    proof.hotspot(link="https://film.example/", label="See the film")
+
+    def poison(route: Route) -> None:
+        page = route.fetch()
+        before, rest = page.text().split('id="facts">', 1)
+        island, after = rest.split("</script>", 1)
+        facts: dict[str, Any] = json.loads(island)
+        (spot,) = facts["hotspots"]
+        facts["hotspots"] = [{**spot, "label": text, "url": spot["url"] + text} for text in PAYLOADS]
+        facts["hotspots"] += [{**spot, "label": text, "url": text} for text in PAYLOADS]
+        facts["hotspots"] += [{**spot, "label": text, "url": None, "audio": "/none"} for text in PAYLOADS]
+        safe = json.dumps(facts).replace("<", "\\u003c")
+        route.fulfill(response=page, body=f'{before}id="facts">{safe}</script>{after}')
+
+    person = reader()
+    set_trap(person)
+    person.page.route(proof.url, poison)
+    page = person.open(proof.url)
+    links = page.locator("a.hotspot")
+    assert [link.get_attribute("aria-label") for link in links.all()] == PAYLOADS
+    assert all(str(link.get_attribute("href")).startswith("https://film.example/") for link in links.all())
+    sounds = [str(sound.get_attribute("aria-label")) for sound in page.locator("button.hotspot").all()]
+    assert sounds == [f"Play {text}" for text in PAYLOADS]
+    assert is_unharmed(page)
+
+
+def test_a_refusal_that_holds_markup_is_shown_as_text(proof: Proof, reader: Reader) -> None:
+    person = reader()
+    set_trap(person)
+    page = person.open(proof.url)
+    page.route("**/notes", lambda route: route.fulfill(status=400, content_type="text/plain", body=PAYLOADS[7]))
+    page.locator("#notes-open").click()
+    page.get_by_label("Your note").fill("A word")
+    page.locator("#note-author").fill("Ada")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator("#note-form [role=alert]")).to_have_text(f"Not saved. {PAYLOADS[7]}")
+    assert is_unharmed(page)
+    person.complaints = [words for words in person.complaints if "status of 400" not in words]

@@ -1,0 +1,121 @@
+"""Hotspots in a real browser: links that open beside the document, and recordings that play one at a time."""
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from tests.browser.feedback.conftest import POCKET, Reader
+from tests.support.browsing import visitor
+from tests.support.proof import Proof
+from tests.support.served import Served
+from tests.support.waiting import eventually
+
+NOTHING = {"commentsEnabled": False, "marksEnabled": False, "annotationsEnabled": False, "askReceipt": False}
+SPOTS = """() => [...document.querySelectorAll(".hotspot")].map((spot) => {
+  const [box, paper] = [spot, spot.closest(".page")].map((element) => element.getBoundingClientRect());
+  const shares = [(box.x - paper.x) / paper.width, (box.y - paper.y) / paper.height];
+  return [...shares, box.width / paper.width, box.height / paper.height];
+})"""
+
+
+def film(route: Route) -> None:
+    route.fulfill(status=200, content_type="text/html", body="<!doctype html><title>Film</title>")
+
+
+@pytest.mark.parametrize("mode", ["standard", "flipbook", "swipe", "magazine"])
+def test_a_link_opens_beside_the_document_in_every_mode(press: Served, reader: Reader, mode: str) -> None:
+    proof = Proof(press, viewerMode=mode, **NOTHING, commentsAllowPublic=False)
+    spot = proof.hotspot(1, "0.5,0.4,0.3,0.1", link="https://film.example/one", label="See the film")
+    person = reader()
+    person.context.route("https://film.example/**", film)
+    page = person.open(proof.url)
+    link = page.get_by_role("link", name="See the film")
+    assert link.get_attribute("rel") == "noopener noreferrer nofollow"
+    assert page.evaluate(SPOTS)[0] == pytest.approx([0.5, 0.4, 0.3, 0.1], abs=0.003)
+    with person.context.expect_page() as opened:
+        link.click()
+    assert opened.value.url == "https://film.example/one"
+    assert opened.value.evaluate("[opener, document.referrer]") == [None, ""]
+    eventually(lambda: proof.taps() == {spot: 1})
+
+
+def test_a_link_is_reached_and_followed_by_keyboard(proof: Proof, reader: Reader) -> None:
+    proof.hotspot(link="https://film.example/one", label="See the film")
+    person = reader()
+    person.context.route("https://film.example/**", film)
+    page = person.open(proof.url)
+    page.get_by_role("link", name="See the film").focus()
+    with person.context.expect_page() as opened:
+        page.keyboard.press("Enter")
+    assert opened.value.title() == "Film"
+
+
+def test_a_tap_that_nobody_takes_is_no_trouble_for_the_reader(browser: Browser, proof: Proof) -> None:
+    spot = proof.hotspot(link="https://film.example/one", label="See the film")
+    with visitor(browser) as person:
+        person.context.route("https://film.example/**", film)
+        page = person.open(proof.url)
+        page.route("**/taps", lambda route: route.abort())
+        with person.context.expect_page() as opened:
+            page.get_by_role("link", name="See the film").click()
+        assert opened.value.title() == "Film"
+        assert [words for words in person.complaints if "ERR_FAILED" not in words] == []
+    assert proof.taps() == {spot: 0}
+
+
+def playing(page: Page) -> list[str]:
+    return [str(button.get_attribute("aria-label")) for button in page.locator(".hotspot.is-playing").all()]
+
+
+def test_recordings_play_and_pause_and_never_two_at_once(proof: Proof, reader: Reader) -> None:
+    sound, song = proof.sound(), proof.sound()
+    first = proof.hotspot(1, "0.1,0.1,0.1,0.05", audio=sound, label="the greeting")
+    second = proof.hotspot(1, "0.5,0.1,0.1,0.05", audio=song, label="the song")
+    page = reader().open(proof.url)
+    page.get_by_role("button", name="Play the greeting").click()
+    expect(page.get_by_role("button", name="Pause the greeting")).to_be_visible()
+    page.get_by_role("button", name="Play the song").press("Enter")
+    expect(page.get_by_role("button", name="Pause the song")).to_be_visible()
+    assert playing(page) == ["Pause the song"]
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Play the song")).to_be_visible()
+    assert playing(page) == []
+    eventually(lambda: proof.taps() == {first: 1, second: 1})
+
+
+def test_a_recording_stops_when_its_page_is_far_away(press: Served, reader: Reader) -> None:
+    proof = Proof(press, pages=30)
+    proof.hotspot(1, "0.1,0.1,0.1,0.05", audio=proof.sound(), label="the greeting")
+    page = reader(**POCKET).open(proof.url)
+    page.get_by_role("button", name="Play the greeting").tap()
+    expect(page.get_by_role("button", name="Pause the greeting")).to_be_visible()
+    page.evaluate("document.activeElement.blur()")
+    page.locator("#page-number").fill("30")
+    page.keyboard.press("Enter")
+    page.locator(".page[data-page='30'].is-ready").wait_for()
+    page.locator("#page-number").fill("1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Play the greeting")).to_be_visible()
+
+
+def test_a_recording_that_cannot_be_played_says_so(browser: Browser, proof: Proof) -> None:
+    proof.hotspot(1, "0.1,0.1,0.1,0.05", audio=proof.sound(), label="the greeting")
+    with visitor(browser) as person:
+        page = person.open(proof.url)
+        page.route("**/assets/*", lambda route: route.fulfill(status=500))
+        page.get_by_role("button", name="Play the greeting").click()
+        broken = page.get_by_role("button", name="the greeting could not be played. Try again")
+        expect(broken).to_be_visible()
+        page.unroute("**/assets/*")
+        broken.click()
+        expect(page.get_by_role("button", name="Pause the greeting")).to_be_visible()
+
+
+def test_the_owners_taps_are_not_sent(proof: Proof, reader: Reader) -> None:
+    proof.hotspot(link="https://film.example/one", label="See the film")
+    person = reader()
+    person.context.route("https://film.example/**", film)
+    proof.sign_in(person.page)
+    page = person.open(proof.url)
+    with person.context.expect_page():
+        page.get_by_role("link", name="See the film").click()
+    assert [url for url in person.requests if url.endswith("/taps")] == []

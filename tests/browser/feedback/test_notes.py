@@ -1,0 +1,207 @@
+"""The panel of notes in a real browser: writing, for whom, about what, deleting, and getting around."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.feedback.conftest import POCKET, Reader
+from tests.support.browsing import at_page
+from tests.support.proof import Proof
+
+
+def write(page: Page, words: str, author: str | None = "Ada", *, whole: bool = False, public: bool = False) -> None:
+    """Leave a note, from a closed panel or an open one."""
+    if page.locator("#notes").is_hidden():
+        page.locator("#notes-open").click()
+    page.get_by_label("Your note").fill(words)
+    if author:
+        page.locator("#note-author").fill(author)
+    if whole:
+        page.get_by_label("The whole document").check()
+    if public:
+        page.get_by_label("Every reader").check()
+    page.get_by_role("button", name="Send").click()
+    page.locator(".note").filter(has_text=words).wait_for()
+
+
+def test_a_note_is_about_the_page_that_is_read_and_reaches_the_owner_alone(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    page.keyboard.press("ArrowRight")
+    at_page(page, 2)
+    write(page, "Is this figure right?")
+    (note,) = proof.told("feedback")["notes"]
+    kept = {name: note[name] for name in ("author", "body", "pageNumber", "public")}
+    assert kept == {"author": "Ada", "body": "Is this figure right?", "pageNumber": 2, "public": False}
+    expect(page.locator(".notes-group h3")).to_have_text("Page 2")
+    expect(page.locator(".note small")).to_have_text("Only the owner sees this")
+    other = reader().open(proof.url)
+    other.locator("#notes-open").click()
+    expect(other.locator("#notes-list")).to_have_text("No notes yet")
+
+
+def test_a_note_for_every_reader_about_the_whole_document_is_read_by_others(proof: Proof, reader: Reader) -> None:
+    write(reader().open(proof.url), "First line\nsecond line", whole=True, public=True)
+    (note,) = proof.told("feedback")["notes"]
+    assert (note["public"], "pageNumber" in note) == (True, False)
+    other = reader().open(proof.url)
+    expect(other.get_by_role("button", name="Notes, 1")).to_be_visible()
+    other.locator("#notes-open").click()
+    expect(other.locator(".notes-group h3")).to_have_text("The whole document")
+    assert other.locator(".note p").inner_text() == "First line\nsecond line"
+    expect(other.locator(".note-author")).to_have_text("Ada")
+    expect(other.get_by_role("button", name="Delete note")).to_have_count(0)
+
+
+def test_without_public_notes_nobody_is_asked_for_whom_a_note_is(proof: Proof, reader: Reader) -> None:
+    proof.change(commentsAllowPublic=False)
+    page = reader().open(proof.url)
+    page.locator("#notes-open").click()
+    expect(page.get_by_label("Every reader")).to_have_count(0)
+    expect(page.locator("#note-form")).to_contain_text("Only the owner sees this.")
+    write(page, "For you")
+    assert proof.told("feedback")["notes"][0]["public"] is False
+
+
+def test_the_reader_is_asked_for_their_name_once(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    write(page, "One")
+    write(page, "Two", author=None)
+    page.reload()
+    page.locator("#notes-open").click()
+    expect(page.locator("#note-author")).to_have_value("Ada")
+    expect(page.locator("#receipt-name")).to_have_value("Ada")
+
+
+def test_own_notes_can_be_deleted_also_after_coming_back(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    write(page, "Never mind", public=True)
+    page.reload()
+    page.locator("#notes-open").click()
+    page.get_by_role("button", name="Delete note").click()
+    expect(page.locator("#notes-list")).to_have_text("No notes yet")
+    expect(page.locator("#notes-title")).to_be_focused()
+    assert proof.told("feedback")["notes"] == []
+
+
+def test_pages_with_notes_have_a_sign_that_leads_to_them(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    write(page, "One")
+    write(page, "Two")
+    page.locator("#notes-close").click()
+    expect(page.locator(".page[data-page='2'] .note-sign")).to_have_count(0)
+    sign = page.locator(".page[data-page='1']").get_by_role("button", name="2 notes on page 1")
+    sign.click()
+    expect(page.locator("#notes")).to_be_visible()
+    expect(page.locator("[data-about='1'] .note")).to_have_count(2)
+
+
+def test_a_note_stays_about_the_page_it_was_begun_on(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    page.locator("#notes-open").click()
+    page.get_by_label("Your note").fill("About the first page")
+    page.locator("#page-next").click()
+    at_page(page, 2)
+    expect(page.locator("#note-page")).to_have_text("Page 1")
+    write(page, "About the first page")
+    expect(page.locator("#note-page")).to_have_text("Page 2")
+    assert proof.told("feedback")["notes"][0]["pageNumber"] == 1
+
+
+def test_a_note_can_be_moved_to_the_page_that_is_read_now(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    page.locator("#notes-open").click()
+    page.get_by_label("Your note").fill("About the second, after all")
+    page.locator("#page-next").click()
+    at_page(page, 2)
+    page.locator("[name=about]").first.click()
+    write(page, "About the second, after all")
+    assert proof.told("feedback")["notes"][0]["pageNumber"] == 2
+
+
+def test_the_headings_of_the_list_lead_to_the_pages(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    write(page, "Here")
+    page.locator("#page-next").click()
+    at_page(page, 2)
+    page.locator(".notes-group").get_by_role("button", name="Page 1").click()
+    at_page(page, 1)
+    expect(page.locator("#notes")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("words", "author", "said"),
+    [("  ", "Ada", "Write something first."), ("A word", " ", "Say who you are, so that the owner knows.")],
+)
+def test_a_note_needs_words_and_a_name(proof: Proof, reader: Reader, words: str, author: str, said: str) -> None:
+    page = reader().open(proof.url)
+    page.locator("#notes-open").click()
+    page.get_by_label("Your note").fill(words)
+    page.locator("#note-author").fill(author)
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator("#note-form [role=alert]")).to_have_text(said)
+    assert proof.told("feedback")["notes"] == []
+
+
+def test_the_panel_works_by_keyboard_and_gives_the_focus_back(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    page.locator("#notes-open").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#notes-title")).to_be_focused()
+    expect(page.locator("#notes-open")).to_have_attribute("aria-expanded", "true")
+    page.get_by_label("Your note").focus()
+    page.keyboard.type("f123x?")  # keys of the viewer are letters here
+    expect(page.get_by_label("Your note")).to_have_value("f123x?")
+    page.keyboard.press("Escape")
+    expect(page.locator("#notes")).to_be_hidden()
+    expect(page.locator("#notes-open")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Your note")).to_have_value("f123x?")
+
+
+def test_pages_move_out_from_under_the_panel_and_back(proof: Proof, reader: Reader) -> None:
+    page = reader(viewport={"width": 1440, "height": 900}).open(proof.url)
+    place = "() => document.querySelector('.page').getBoundingClientRect()"
+    before = page.evaluate(place)
+    page.locator("#notes-open").click()
+    panel = page.locator("#notes").evaluate("panel => panel.offsetLeft")
+    page.wait_for_function(f"panel => ({place})().right < panel", arg=panel)
+    after = page.evaluate(place)
+    assert after["left"] >= 0
+    assert after["width"] == before["width"]
+    page.locator("#zoom-level").select_option("200")  # no room is left: every part of the page must stay within reach
+    page.wait_for_function(f"() => ({place})().width > 1500 && ({place})().left + scrollX >= 0")
+    page.locator("#zoom-level").select_option("auto")
+    page.locator("#notes-close").click()
+    page.wait_for_function(f"left => ({place})().left === left", arg=before["left"])
+
+
+def test_on_a_phone_the_panel_is_a_sheet_that_gives_way_to_what_it_leads_to(proof: Proof, reader: Reader) -> None:
+    page = reader(**POCKET).open(proof.url)
+    write(page, "From the train")
+    sheet = page.locator("#notes").bounding_box()
+    assert sheet is not None
+    assert (sheet["x"], sheet["width"], sheet["y"] + sheet["height"]) == (0, 390, 844)
+    size = page.get_by_label("Your note").evaluate("field => parseFloat(getComputedStyle(field).fontSize)")
+    assert size >= 16  # smaller ones make phones zoom
+    page.locator(".notes-group").get_by_role("button", name="Page 1").click()
+    expect(page.locator("#notes")).to_be_hidden()
+
+
+def test_nothing_of_it_is_there_when_the_owner_asks_for_nothing(proof: Proof, reader: Reader) -> None:
+    proof.change(
+        commentsEnabled=False, commentsAllowPublic=False, marksEnabled=False, annotationsEnabled=False, askReceipt=False
+    )
+    person = reader()
+    page = person.open(proof.url)
+    for place in (".feedback-tool", ".feedback-part", ".page-feedback"):
+        assert page.locator(place).count() == 0
+    assert [url for url in person.requests if re.search(r"/feedback", url)] == []
+
+
+def test_nothing_of_it_is_printed(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    write(page, "Not on paper")
+    page.emulate_media(media="print")
+    for place in ("#notes", ".page-feedback"):
+        expect(page.locator(place).first).to_be_hidden()

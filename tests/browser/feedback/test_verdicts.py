@@ -1,0 +1,144 @@
+"""Picking, rejecting and doubting pages in a real browser, and confirming receipt."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.feedback.conftest import POCKET, Reader
+from tests.support.browsing import Gate, at_page
+from tests.support.proof import Proof
+from tests.support.served import Served
+from tests.support.waiting import eventually
+
+
+def marks(proof: Proof) -> dict[int, str]:
+    """Marks by page, as the owner gets them of one reader."""
+    viewers = proof.told("page-marks")["viewers"]
+    return {row["page"]: row["mark"] for viewer in viewers for row in viewer["marks"]}
+
+
+def pressed(page: Page, number: int) -> list[str]:
+    """Names of the buttons that are down on a page."""
+    buttons = page.locator(f".page[data-page='{number}'] .verdict[aria-pressed='true']")
+    return [str(button.get_attribute("aria-label")) for button in buttons.all()]
+
+
+def on_page(page: Page, number: int, name: str) -> None:
+    """Press a button of a page."""
+    page.get_by_role("group", name=f"Mark page {number}").get_by_role("button", name=name).click()
+
+
+def test_a_page_is_picked_by_its_button_and_let_go_by_the_same(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    on_page(page, 1, "Pick")
+    assert pressed(page, 1) == ["Pick"]
+    eventually(lambda: marks(proof) == {1: "pick"})
+    on_page(page, 1, "Reject")
+    assert pressed(page, 1) == ["Reject"]
+    eventually(lambda: marks(proof) == {1: "reject"})
+    on_page(page, 1, "Reject")
+    assert pressed(page, 1) == []
+    eventually(lambda: marks(proof) == {})
+
+
+def test_keys_mark_the_page_that_is_read(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    for number, key in ((1, "1"), (2, "2"), (3, "3"), (4, "1")):
+        at_page(page, number)
+        page.keyboard.press(key)
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("x")
+    eventually(lambda: marks(proof) == {1: "pick", 2: "maybe", 3: "reject"})
+    expect(page.locator("#feedback-status")).to_have_text("Page 4: no mark")
+
+
+def test_help_lists_the_keys_of_this_document(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keyboard")
+    expect(keys.locator("dt").filter(has_text="Pick, maybe, reject, no mark")).to_be_visible()
+    expect(keys.locator("dt").filter(has_text="Annotate")).to_be_visible()
+
+
+def test_marks_are_there_again_when_the_reader_comes_back(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    on_page(page, 1, "Maybe")
+    eventually(lambda: marks(proof) == {1: "maybe"})
+    page.reload()
+    page.locator(".verdict[aria-pressed='true']").wait_for()
+    assert pressed(page, 1) == ["Maybe"]
+    assert reader().open(proof.url).locator(".verdict[aria-pressed='true']").count() == 0
+
+
+def test_marks_are_on_a_page_that_left_the_window_and_came_again(press: Served, reader: Reader) -> None:
+    proof = Proof(press, pages=30)
+    page = reader().open(proof.url)
+    page.keyboard.press("1")
+    page.keyboard.press("End")
+    page.locator(".page[data-page='30'].is-ready").wait_for()
+    assert page.locator(".page[data-page='1']").count() == 0
+    page.keyboard.press("Home")
+    page.locator(".page[data-page='1'] .verdict").first.wait_for()
+    assert pressed(page, 1) == ["Pick"]
+
+
+def test_of_quick_changes_the_last_one_stands(proof: Proof, reader: Reader) -> None:
+    person = reader()
+    page = person.open(proof.url)
+    gate = Gate(page, "**/marks/1")
+    for key in "123":
+        page.keyboard.press(key)
+    assert pressed(page, 1) == ["Reject"]
+    page.wait_for_function("() => document.querySelector('.verdicts.is-saving')")
+    gate.open()
+    page.wait_for_function("() => !document.querySelector('.verdicts.is-saving')")
+    assert marks(proof) == {1: "reject"}
+    asked = [url for url in person.requests if url.endswith("/marks/1")]
+    assert len(asked) == 2  # what was wanted in between was never sent
+
+
+def test_the_buttons_stay_in_the_window_while_a_tall_page_is_read(proof: Proof, reader: Reader) -> None:
+    page = reader(viewport={"width": 1280, "height": 800}).open(proof.url)
+    box = page.get_by_role("group", name="Mark page 1").bounding_box()
+    assert box is not None
+    assert 700 < box["y"] < 800 - box["height"]
+
+
+def test_receipt_is_confirmed_once_and_the_word_of_it_lasts(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    page.get_by_role("button", name="Confirm receipt").click()
+    expect(page.locator("#receipt-name")).to_be_focused()
+    page.locator("#receipt-name").fill("Ada Lovelace")
+    page.keyboard.press("Enter")
+    card = page.get_by_role("dialog", name="Receipt confirmed")
+    expect(card).to_contain_text("Received by Ada Lovelace on ")
+    expect(page.locator("#receipt-title")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#receipt-open")).to_be_focused()
+    (receipt,) = proof.told("feedback")["receipts"]
+    assert receipt["name"] == "Ada Lovelace"
+    page.reload()
+    page.get_by_role("button", name="Received on ").click()
+    expect(card).to_contain_text("Received by Ada Lovelace on ")
+    assert card.locator("form").is_hidden()
+    other = reader().open(proof.url)
+    expect(other.get_by_role("button", name="Confirm receipt")).to_be_visible()
+
+
+def test_a_receipt_needs_a_name(proof: Proof, reader: Reader) -> None:
+    page = reader(**POCKET).open(proof.url)
+    page.get_by_role("button", name="Confirm receipt").tap()
+    page.get_by_role("button", name="I have received this").tap()
+    expect(page.locator("#receipt [role=alert]")).to_have_text("Say who has received it.")
+    assert proof.told("feedback")["receipts"] == []
+
+
+def test_on_a_phone_receipt_and_marks_work_by_touch(proof: Proof, reader: Reader) -> None:
+    page = reader(**POCKET).open(proof.url)
+    page.get_by_role("group", name="Mark page 1").get_by_role("button", name="Pick").tap()
+    eventually(lambda: marks(proof) == {1: "pick"})
+    page.get_by_role("button", name="Confirm receipt").tap()
+    page.locator("#receipt-name").fill("Ada")
+    page.get_by_role("button", name="I have received this").tap()
+    expect(page.locator("#receipt")).to_contain_text("Received by Ada on ")
+    sheet = page.locator("#receipt").bounding_box()
+    assert sheet is not None
+    assert (sheet["width"], round(sheet["y"] + sheet["height"])) == (390, 844)

@@ -1,0 +1,242 @@
+"""What the owner's looks do: the button, soft protection, analytics, and the end of a link, in a real browser."""
+
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from zoneinfo import ZoneInfo
+
+import pypdfium2
+import pytest
+from playwright.sync_api import Browser, Page, Request, Route
+
+from tests.browser.conftest import Share
+from tests.support.browsing import Visitor, visitor
+from tests.support.dressing import Dressed, style
+from tests.support.pdfs import A4, simple_pdf
+from tests.support.served import Served
+
+CTA = {"label": "Book a meeting", "url": "https://acme.test/meet"}
+GA = "G-ABCDEF1234"
+# What stands in for the real script: it reports what it was told, and tries what it must not.
+FAKE_TAG = """
+const told = Object.assign({}, ...[...window.dataLayer].filter((entry) => entry[0] !== "js").map((entry) => entry[2] ?? entry[1]));
+const query = new URLSearchParams({ tid: "G-ABCDEF1234", dl: told.page_location, dt: told.page_title, dr: told.page_referrer });
+fetch("https://region1.google-analytics.com/g/collect?" + query, { method: "POST", mode: "no-cors", keepalive: true });
+window.tried = { policy: "made" };
+try { trustedTypes.createPolicy("goog#html", {}); } catch { window.tried.policy = "refused"; }
+fetch("https://evil.test/").catch(() => { window.tried.fetch = "refused"; });
+"""  # noqa: E501 - a script
+
+
+@pytest.fixture(scope="module")
+def sheet(server: Served, share: Share) -> Dressed:
+    return Dressed(server, share(simple_pdf(pages=2, size=A4), "Secret plan.pdf"))
+
+
+def opened(person: Visitor, sheet: Dressed, settings: dict[str, Any] | None = None, **blocks: Any) -> Page:
+    sheet.wear(settings, **blocks)
+    page = person.open(sheet.url)
+    page.locator(".page[data-page='1'] .page-text").wait_for(state="attached")
+    return page
+
+
+def refused(page: Page, selector: str, event: str) -> bool:
+    """Whether the page forbids what the browser does of itself on ``event``."""
+    return bool(
+        page.evaluate(
+            "([selector, event]) => !document.querySelector(selector)"
+            ".dispatchEvent(new Event(event, { bubbles: true, cancelable: true }))",
+            [selector, event],
+        )
+    )
+
+
+def test_the_button_opens_its_address_and_tells_the_owner(browser: Browser, sheet: Dressed) -> None:
+    with visitor(browser) as person:
+        person.context.route("https://acme.test/**", lambda route: route.fulfill(body="<title>Acme</title>"))
+        page = opened(person, sheet, cta=CTA)
+        with person.context.expect_page() as coming, page.expect_request("**/taps") as tap:
+            page.get_by_role("link", name="Book a meeting").click()
+        assert tap.value.method == "POST"
+        assert tap.value.post_data_json == {"cta": True}
+        assert urlsplit(tap.value.url).path == f"/{sheet.name}/taps"
+        coming.value.wait_for_load_state()
+        assert coming.value.url == "https://acme.test/meet"
+        assert coming.value.evaluate("[opener, document.referrer]") == [None, ""]
+
+
+def test_the_button_works_where_nobody_hears_of_it(browser: Browser, sheet: Dressed) -> None:
+    with visitor(browser) as person:
+        person.context.route("https://acme.test/**", lambda route: route.fulfill(body="<title>Acme</title>"))
+        page = opened(person, sheet, cta=CTA)
+        page.route("**/taps", lambda route: route.abort())
+        with person.context.expect_page() as coming:
+            page.get_by_role("link", name="Book a meeting").press("Enter")
+        assert coming.value.url == "https://acme.test/meet"
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "{{7*7}}</a><svg onload=alert(1)>", "&lt;b&gt;'\""],
+)
+def test_a_hostile_label_is_shown_as_it_was_typed(desk: Visitor, sheet: Dressed, label: str) -> None:
+    alerts: list[str] = []
+    desk.page.on("dialog", lambda dialog: alerts.append(dialog.message))
+    logo = {"assetId": sheet.logo, "linkUrl": "https://acme.test/?a='x'&b=1;alert(1)"}
+    page = opened(desk, sheet, cta=CTA | {"label": label}, logo=logo)
+    assert page.locator(".cta").inner_text() == label
+    assert page.locator(".logo-link").evaluate("link => link.hostname") == "acme.test"
+    assert alerts == []
+
+
+def test_without_wishes_nothing_is_forbidden(desk: Visitor, sheet: Dressed) -> None:
+    page = opened(desk, sheet)
+    assert [event for event in ("contextmenu", "copy") if refused(page, ".page-text span", event)] == []
+    assert style(page, ".page-text span", "user-select") == "auto"
+    page.evaluate("dispatchEvent(new Event('blur'))")
+    assert style(page, "main", "filter") == "none"
+    page.emulate_media(media="print")
+    assert page.locator("main").is_visible()
+
+
+def test_the_menu_is_gone_on_pages_and_nowhere_else(desk: Visitor, sheet: Dressed) -> None:
+    page = opened(desk, sheet, protect={"contextMenu": True})
+    assert refused(page, ".page-text span", "contextmenu")
+    assert refused(page, ".page-image", "contextmenu")
+    assert not refused(page, "#page-number", "contextmenu")
+    assert not refused(page, ".bar h1", "contextmenu")
+
+
+def test_the_words_of_pages_cannot_be_selected_but_found_and_read_aloud(desk: Visitor, sheet: Dressed) -> None:
+    page = opened(desk, sheet, protect={"select": True})
+    words = page.locator(".page[data-page='1'] .page-text span").first
+    words.dblclick(force=True)
+    page.keyboard.press("Control+a")
+    assert "Page 1" not in page.evaluate("getSelection().toString()")
+    assert refused(page, ".page-text span", "copy")
+    assert words.inner_text() == "Page 1 of 2"
+    page.keyboard.press("f")
+    page.locator("#find-words").fill("Page 2")
+    page.wait_for_function("() => document.querySelector('#find-count').textContent.includes('1 of 1')")
+    page.keyboard.press("Control+a")
+    assert page.evaluate("getSelection().toString()") == "Page 2"
+
+
+def test_a_print_has_the_sentence_instead_of_the_pages(desk: Visitor, sheet: Dressed) -> None:
+    page = opened(desk, sheet, protect={"print": True})
+    assert not page.locator(".print-note").is_visible()
+    with pypdfium2.PdfDocument(io.BytesIO(page.pdf())) as pdf:
+        printed = " ".join(sheet.get_textpage().get_text_range() for sheet in pdf)
+    assert "The owner of this document asks you not to print it." in printed
+    assert "Page 1 of 2" not in printed
+
+
+def test_pages_blur_while_the_reader_is_elsewhere(desk: Visitor, sheet: Dressed) -> None:
+    page = opened(desk, sheet, protect={"blurOnLeave": True})
+    assert style(page, "main", "filter") == "none"
+    page.evaluate("dispatchEvent(new Event('blur'))")
+    assert style(page, "main", "filter") == "blur(18px)"
+    assert page.locator(".away-note").is_visible()
+    assert page.locator(".bar h1").is_visible()
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    assert style(page, "main", "filter") == "none"
+    assert not page.locator(".away-note").is_visible()
+
+
+class Google:
+    """Takes what the browser sends to Google, without a network. ``asked``: every request to another origin."""
+
+    def __init__(self, page: Page, own: str) -> None:
+        self.asked: list[Request] = []
+        self._own = own
+        page.route("**/*", self._meet)
+
+    def _meet(self, route: Route) -> None:
+        if route.request.url.startswith(self._own):
+            route.continue_()
+            return
+        self.asked.append(route.request)
+        script = "googletagmanager" in route.request.url
+        route.fulfill(content_type="text/javascript" if script else "text/plain", body=FAKE_TAG if script else "")
+
+
+@pytest.mark.parametrize("framed", [False, True])
+def test_analytics_learn_neither_the_link_nor_the_name(browser: Browser, sheet: Dressed, framed: bool) -> None:
+    sheet.wear(ga4Id=GA)
+    with visitor(browser) as person:
+        google = Google(person.page, sheet.url.rsplit("/", 1)[0])
+        with person.page.expect_request("https://region1.google-analytics.com/**"):
+            page = person.open(sheet.embed if framed else sheet.url)
+        page.wait_for_function("() => window.tried.fetch")
+        script, collected = google.asked
+        assert script.url == f"https://www.googletagmanager.com/gtag/js?id={GA}"
+        told = parse_qs(urlsplit(collected.url).query, keep_blank_values=True)
+        assert (told["dt"], told["dr"]) == (["Document"], [""])
+        assert told["dl"] == [sheet.url.rsplit("/", 1)[0] + "/"]
+        for request in google.asked:
+            sent = json.dumps([request.url, request.all_headers(), request.post_data])
+            assert [word for word in (sheet.name, "Secret", "referer") if word in sent] == []
+        assert page.evaluate("window.tried") == {"policy": "refused", "fetch": "refused"}
+        assert page.evaluate("document.cookie") == ""
+
+
+@pytest.mark.parametrize("wish", ["globalPrivacyControl: true", "doNotTrack: '1'"])
+def test_who_asks_not_to_be_tracked_is_not(browser: Browser, sheet: Dressed, wish: str) -> None:
+    sheet.wear(ga4Id=GA)
+    name, value = wish.split(": ")
+    with visitor(browser) as person:
+        google = Google(person.page, sheet.url.rsplit("/", 1)[0])
+        person.page.add_init_script(f"Object.defineProperty(Navigator.prototype, '{name}', {{ get: () => {value} }})")
+        person.open(sheet.url)
+        person.page.wait_for_load_state("networkidle")
+        assert google.asked == []
+        assert person.complaints == []
+
+
+def test_without_a_measurement_id_nobody_else_is_asked(desk: Visitor, sheet: Dressed) -> None:
+    page = opened(desk, sheet)
+    page.wait_for_load_state("networkidle")
+    assert desk.origins() == {sheet.url.rsplit("/", 1)[0]}
+
+
+@pytest.mark.parametrize("wrong_by", [timedelta(0), timedelta(hours=-30), timedelta(days=400)])
+def test_the_last_day_is_told_in_the_readers_own_time(browser: Browser, sheet: Dressed, wrong_by: timedelta) -> None:
+    ends = datetime.now(UTC) + timedelta(hours=5)
+    sheet.wear({"deleteAt": ends.isoformat()})
+    with visitor(browser, timezone_id="Asia/Tokyo", locale="de-DE") as person:
+        person.page.clock.install(time=datetime.now(UTC) + wrong_by)
+        page = person.open(sheet.url)
+        told = page.locator("#expiry").inner_text()
+    assert told.startswith("Available until ")
+    assert told.endswith(ends.astimezone(ZoneInfo("Asia/Tokyo")).strftime("%H:%M"))
+
+
+def test_the_last_hour_is_counted_down_and_its_end_is_told(browser: Browser, sheet: Dressed) -> None:
+    sheet.wear({"deleteAt": (datetime.now(UTC) + timedelta(hours=26)).isoformat()})
+    with visitor(browser) as person:
+        person.page.clock.install()
+        page = person.open(sheet.url)
+        pill = page.locator("#expiry")
+        assert not pill.is_visible()
+        page.clock.fast_forward("02:00:01")
+        assert pill.inner_text().startswith("Available until ")
+        page.clock.fast_forward("23:30:00")
+        assert pill.inner_text() == "Ends in 30 minutes"
+        page.clock.fast_forward("28:30")
+        assert pill.inner_text() == "Ends in 2 minutes"
+        page.clock.fast_forward("01:00")
+        assert pill.inner_text() == "Ends in 1 minute"
+        page.clock.fast_forward("02:00")
+        assert pill.inner_text().startswith("This link ended at ")
+        assert pill.get_attribute("role") == "alert"
+
+
+def test_an_end_that_the_owner_hides_is_not_told(desk: Visitor, sheet: Dressed) -> None:
+    sheet.wear({"deleteAt": (datetime.now(UTC) + timedelta(hours=1)).isoformat(), "showExpiry": False})
+    try:
+        page = desk.open(sheet.url)
+        assert page.locator("#expiry").count() == 0
+    finally:
+        sheet.wear({"neverExpire": True, "showExpiry": True})

@@ -1,0 +1,110 @@
+"""Loading in the modes that turn pages: what comes when, what never comes, and what is left where nothing runs."""
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.conftest import Share
+from tests.support.browsing import Gate, Visitor, at_page, visitor
+from tests.support.pdfs import A4, Sheet, lines_content, sheets_pdf, simple_pdf
+from tests.support.served import Served
+from tests.support.turning import MODES, Turned, at_rest, box, publisher
+
+
+@pytest.fixture(scope="module")
+def turned(server: Served, share: Share) -> Turned:
+    return publisher(server, share)
+
+
+@pytest.fixture(scope="module", params=MODES)
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def report(turned: Turned, mode: str) -> str:
+    """Twelve upright pages."""
+    return turned(simple_pdf(pages=12, size=A4), mode)
+
+
+def test_nothing_jumps_while_pages_arrive_late(desk: Visitor, report: str) -> None:
+    gate = Gate(desk.page, "**/*.jpg*", "**/text/*")
+    desk.page.add_init_script(
+        """
+        window.shifts = [];
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) window.shifts.push(entry.value);
+        }).observe({ type: "layout-shift", buffered: true });
+        """
+    )
+    page = desk.page
+    page.goto(report, wait_until="commit")
+    page.locator(".pages.is-live").wait_for()
+    page.wait_for_timeout(300)
+    before = box(page, 1)
+    gate.open()
+    page.locator(".page[data-page='1'].is-ready .page-text").wait_for(state="attached")
+    assert box(page, 1) == before
+    assert page.evaluate("window.shifts.reduce((sum, value) => sum + value, 0)") == 0
+
+
+def test_two_thousand_pages_are_never_all_there(desk: Visitor, turned: Turned, mode: str) -> None:
+    page = desk.open(turned(simple_pdf(pages=2000), mode))
+    for number in (1500, 3, 2000):
+        page.locator("#page-number").fill(str(number))
+        page.keyboard.press("Enter")
+        at_page(page, number)
+        at_rest(page)
+        words = page.locator(f".pages > .page[data-page='{number}'] .page-text")
+        words.wait_for(state="attached")
+        assert words.inner_text().strip() == f"Page {number} of 2000"
+        assert page.locator(".page").count() <= 6
+    for _ in range(40):
+        page.keyboard.press("ArrowLeft")
+    assert page.locator(".pages > .page").count() <= 6
+
+
+def test_pages_of_unlike_sizes_each_fit_the_window(desk: Visitor, turned: Turned, mode: str) -> None:
+    sizes = [(595.0, 842.0), (842.0, 595.0), (300.0, 300.0), (200.0, 900.0)]
+    page = desk.open(turned(sheets_pdf([Sheet(lines_content("x", top=100), size) for size in sizes]), mode))
+    for number, (wide, tall) in enumerate(sizes, 1):
+        page.locator("#page-number").fill(str(number))
+        page.keyboard.press("Enter")
+        at_rest(page)
+        sheet = box(page, number)
+        assert sheet["height"] / sheet["width"] == pytest.approx(tall / wide, rel=0.02)
+        assert page.evaluate("[scrollX, scrollY]") == [0, 0]
+
+
+def test_only_the_mode_that_is_used_is_loaded(desk: Visitor, report: str, mode: str) -> None:
+    page = desk.open(report)
+    asked = {url.rsplit("/", 1)[-1] for url in desk.requests if "/modes/" in url}
+    others = {f"{name}.js" for name in (*MODES, "standard") if name != mode}
+    assert f"{mode}.js" in asked
+    assert asked & (others | {"column.js"}) == set()
+    hinted = page.locator("link[rel=modulepreload]").evaluate_all("all => all.map((link) => link.href)")
+    assert not [url for url in desk.requests if url.endswith(".js") and "/viewer/" in url and url not in hinted][1:]
+
+
+def test_without_scripts_there_is_a_column(browser: Browser, report: str) -> None:
+    with visitor(browser, java_script_enabled=False) as person:
+        person.page.goto(report)
+        first, second = box(person.page, 1), box(person.page, 2)
+    assert first["width"] == 960
+    assert second["y"] > first["y"] + first["height"]
+
+
+def test_a_mode_that_does_not_load_leaves_the_pages_readable(browser: Browser, report: str, mode: str) -> None:
+    with visitor(browser) as person:
+        person.page.route(f"**/modes/{mode}.js", lambda route: route.abort())
+        person.page.goto(report)
+        person.page.locator(".page[data-page='1'] img").wait_for(state="visible")
+
+
+def test_print_shows_the_loaded_pages_whole(desk: Visitor, report: str) -> None:
+    page = desk.open(report)
+    page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
+    page.emulate_media(media="print")
+    first, second = box(page, 1), box(page, 2)
+    page.emulate_media(media="screen")
+    assert first["height"] / first["width"] == pytest.approx(842 / 595, rel=0.02)
+    assert second["y"] >= first["y"] + first["height"] - 1

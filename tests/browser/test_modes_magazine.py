@@ -1,0 +1,112 @@
+"""The magazine: spreads from edge to edge, and a toolbar that is there when it is wanted."""
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.conftest import Share
+from tests.support.browsing import PHONE, Visitor, at_page, visitor
+from tests.support.pdfs import A4, simple_pdf
+from tests.support.served import Served
+from tests.support.turning import Turned, at_rest, box, motions, note_motion, publisher, shown
+
+
+@pytest.fixture(scope="module")
+def turned(server: Served, share: Share) -> Turned:
+    return publisher(server, share)
+
+
+@pytest.fixture(scope="module")
+def issue(turned: Turned) -> str:
+    return turned(simple_pdf(pages=6, size=A4), "magazine")
+
+
+def away(page: Page) -> bool:
+    return bool(page.locator(".bar").evaluate("bar => getComputedStyle(bar).opacity === '0'"))
+
+
+def leaves(page: Page) -> None:
+    page.wait_for_function("() => getComputedStyle(document.querySelector('.bar')).opacity === '0'")
+
+
+def comes(page: Page) -> None:
+    page.wait_for_function("() => getComputedStyle(document.querySelector('.bar')).opacity === '1'")
+
+
+def test_a_spread_reaches_from_edge_to_edge(desk: Visitor, issue: str) -> None:
+    page = desk.open(f"{issue}#page=2")
+    at_rest(page)
+    left, right = box(page, 2), box(page, 3)
+    assert shown(page) == [2, 3]
+    assert left["y"] == 0
+    assert left["height"] == pytest.approx(900, abs=2)
+    assert left["x"] + left["width"] == right["x"]
+    assert page.locator(".page[data-page='2']").evaluate("one => getComputedStyle(one).boxShadow") == "none"
+
+
+def test_one_page_fills_a_phone(browser: Browser, issue: str) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
+    with visitor(browser, **phone) as person:
+        page = person.open(issue)
+        assert box(page, 1)["width"] == 390
+        assert box(page, 1)["x"] == 0
+        leaves(page)
+        page.touchscreen.tap(195, 500)
+        comes(page)
+        assert shown(page) == [1]
+
+
+@pytest.mark.parametrize(("cover_alone", "expected"), [(True, [1]), (False, [1, 2])])
+def test_the_cover_lies_alone_or_not(desk: Visitor, turned: Turned, cover_alone: bool, expected: list[int]) -> None:
+    url = turned(simple_pdf(pages=6, size=A4), "magazine", page={"coverAlone": cover_alone})
+    assert shown(desk.open(url)) == expected
+
+
+def test_the_toolbar_leaves_and_comes_back_on_movement(desk: Visitor, issue: str) -> None:
+    page = desk.open(issue)
+    assert not away(page)
+    leaves(page)
+    page.mouse.move(500, 500)
+    page.mouse.move(520, 520)
+    comes(page)
+    leaves(page)
+    page.keyboard.press("ArrowRight")
+    comes(page)
+
+
+def test_the_toolbar_stays_while_the_focus_is_in_it(browser: Browser, issue: str) -> None:
+    with visitor(browser) as person:
+        person.page.clock.install()
+        page = person.open(issue)
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.closest('.bar') !== null")
+        page.clock.run_for(20_000)
+        assert page.locator(".bar.is-away").count() == 0
+        page.locator("#pages").focus()
+        page.clock.run_for(6_000)
+        assert page.locator(".bar.is-away").count() == 1
+        page.keyboard.press("f")
+        page.clock.run_for(20_000)
+        assert page.locator(".bar.is-away").count() == 0, "somebody is looking for words"
+
+
+def test_a_toolbar_that_is_away_can_be_reached_by_key_and_screen_reader(desk: Visitor, issue: str) -> None:
+    page = desk.open(issue)
+    leaves(page)
+    assert page.get_by_role("button", name="Next page").count() == 1
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    comes(page)
+    assert page.evaluate("document.activeElement.closest('.bar') !== null")
+
+
+def test_spreads_fade_into_each_other(desk: Visitor, issue: str) -> None:
+    page = desk.open(f"{issue}#page=2")
+    at_rest(page)
+    note_motion(page)
+    page.keyboard.press("ArrowRight")
+    assert shown(page) == [4, 5]
+    assert motions(page) == ["4", "5"]
+    at_rest(page)
+    assert not page.locator(".page[data-page='2']").is_visible()
+    at_page(page, 4)

@@ -1,0 +1,351 @@
+"""Texts that would run as scripts, in every field that is stored, on every page that shows it: nothing of them runs,
+loads or adds anything, and no page breaks its own policy, neither then nor in normal use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from flask.testing import FlaskClient
+from playwright.sync_api import Browser, Page, expect
+
+from docshare.server.pdf.engine import Engine
+from tests.support.browsing import DESKTOP, visitor
+from tests.support.cast import World, make_runtime, make_world
+from tests.support.dressing import Dressed
+from tests.support.fakefeed import FakeTime
+from tests.support.leaving import EVERYTHING
+from tests.support.owner import signed_in
+from tests.support.payloads import MISCHIEF, XSS
+from tests.support.poison import DOSES, READER, STORABLE, Poisoned
+from tests.support.proof import Proof
+from tests.support.reader import Reader, everybody_leaves
+from tests.support.served import Served
+from tests.support.shell import Shell
+from tests.support.timed import RunningClock, listening
+from tests.support.tripwire import Tripwire
+
+FRAME = ["src", "title", "width", "height", "allow", "loading"]
+MODES = ("standard", "flipbook", "swipe", "magazine")
+ELSEWHERE = re.compile("^https://")
+COOKIE = "docshare_session"
+FILL = """(values) => {
+  const form = document.querySelector("form.gate");
+  form.noValidate = true;
+  const inputs = [...form.querySelectorAll("input[type=text]")];
+  values.forEach((value, place) => { inputs[place].value = value; });
+  form.querySelector("input[type=email]").value = values[0];
+  form.querySelector("input[type=password]").value = "wrong";
+}"""
+KEPT = "() => [...document.querySelectorAll('form.gate input')].map((input) => input.value)"
+ELEMENTS = """(pages) => pages.map((page) => {
+  const all = new DOMParser().parseFromString(page, "text/html").querySelectorAll("head > *, body, body *");
+  return [...all].map((element) => [element.localName, ...element.getAttributeNames()]);
+})"""
+FRAMES = """async (documents) => {
+  const made = documents.map((source, place) => {
+    const frame = document.createElement("iframe");
+    frame.name = `frame ${place}`;
+    frame.srcdoc = source;
+    return frame;
+  });
+  const loaded = made.map((frame) => new Promise((resolve) => frame.addEventListener("load", resolve)));
+  document.body.append(...made);
+  await Promise.all(loaded);
+}"""
+
+
+@dataclass
+class House:
+    """A server with two poisoned documents: ``file`` was read, ``fresh`` was not. ``owner`` is signed in there."""
+
+    world: World
+    url: str
+    owner: FlaskClient
+    file: Poisoned
+    fresh: Poisoned
+
+    def path(self, prefix: str = "") -> str:
+        return f"{self.url}{prefix}/{self.file.name}"
+
+
+@pytest.fixture(scope="module")
+def building(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[House]:
+    clock = RunningClock()
+    folder = tmp_path_factory.mktemp("poisoned") / "data"
+    world = make_world(make_runtime(folder, clock, engine, rate_limit=100_000), clock)
+    owner = signed_in(world, world.pia)
+    with listening(world) as url:
+        yield House(world, url, owner, Poisoned(world, read=True), Poisoned(world, read=False))
+    world.rt.converter.close()
+    world.rt.pages.close()
+    world.rt.db.close()
+
+
+@pytest.fixture
+def house(building: House) -> House:
+    """The server with both documents open to everybody."""
+    building.file.dose(DOSES[0], delete_at=None, burned_at=None, trashed_at=None)
+    building.fresh.dose(DOSES[0])
+    return building
+
+
+@contextmanager
+def wary(browser: Browser, house: House | None = None, **cookies: str) -> Iterator[tuple[Page, Tripwire]]:
+    """A window in which nothing odd may happen."""
+    with visitor(browser) as person:
+        wire = Tripwire(person.context)
+        if house is not None:
+            held = [{"name": name, "value": value, "url": house.url} for name, value in cookies.items()]
+            person.context.add_cookies(held)
+        yield person.page, wire
+
+
+def folded(text: str) -> str:
+    """``text`` without what browsers and forms change of it: line ends, blanks, and what no page can hold."""
+    return "".join(text.replace("\x00", "").replace("\ufffd", "").split())
+
+
+def missing(words: str) -> list[str]:
+    """The payloads that do not stand in ``words``."""
+    words = folded(words)
+    return [text for text in STORABLE if folded(text) not in words]
+
+
+def cookie(house: House) -> str:
+    found = house.owner.get_cookie(COOKIE)
+    assert found is not None
+    return found.value
+
+
+def comes_from(world: World, name: str, text: str) -> None:
+    """Somebody reads who was sent by the host ``text``, with a browser of that name."""
+    if not text.isascii() or not text.isprintable():
+        return  # no client sends such headers
+    headers = {"Referer": f"https://{text}/"}
+    reader = Reader(world, name, user_agent=f"{DESKTOP} {text}", page_headers=headers)
+    reader.tell(input=True)
+    reader.reads(6)
+
+
+def test_the_payloads_are_many_and_alive_and_the_wire_feels_them(browser: Browser) -> None:
+    """Each in a frame of its own where nothing is escaped and no policy stands. What needs a click or another place to
+    run is felt by what it is."""
+    assert len({*XSS, *MISCHIEF}) >= 100
+    with wary(browser) as (page, wire):
+        page.route("http://open.test/", lambda route: route.fulfill(content_type="text/html", body="<!doctype html>"))
+        page.goto("http://open.test/")
+        page.evaluate(FRAMES, [f'{text}<p title="{text}"><style>{text}' for text in STORABLE])
+        wire.provoke(page)
+        places = {words.rpartition("frame ")[2] for words in wire.alarms}
+        assert sum(place.isdigit() for place in places) >= 45
+        for text in ("<a href='java\tscript:pwned()'>", "<p onclick=pwned()>", "<base href=/x>", "<embed src=x>"):
+            wire.alarms.clear()
+            page.set_content(text)
+            wire.provoke(page)
+            assert [words for words in wire.alarms if words.startswith("holds")], text
+
+
+@pytest.mark.parametrize(
+    ("mode", "doses"), [("standard", DOSES), *((mode, DOSES[at : at + 1]) for at, mode in enumerate(MODES[1:]))]
+)
+def test_the_share_page_shows_texts_as_texts(browser: Browser, house: House, mode: str, doses: tuple[str, ...]) -> None:
+    with wary(browser, house, **{f"viewer-{house.file.name}": READER}) as (page, wire):
+        for text in doses:
+            house.file.dose(text, mode=mode)
+            page.goto(f"{house.path()}?page=1")
+            page.locator(".pages.is-live .page.is-ready:not([inert]) .page-text span").first.wait_for(state="attached")
+            expect(page.locator(".annotation").first).to_be_attached()
+            wire.provoke(page)
+            assert folded(page.title()) == folded(text)
+            assert folded(page.locator("h1").inner_text()) == folded(text)
+        page.locator("#notes-open").click()
+        assert missing(" ".join(page.locator(".note p").all_text_contents())) == []
+        page.locator("#receipt-open").click()
+        expect(page.locator("#receipt-words bdi")).to_have_text(" ".join(DOSES))
+        page.locator(".annotation").first.focus()
+        page.keyboard.press("f")
+        page.locator("#find-words").fill("<img src=x onerror=pwned()>")
+        expect(page.locator("#find-count")).to_have_text(re.compile("[1-9]"))
+        wire.provoke(page)
+        assert wire.alarms == []
+
+
+def test_the_page_for_framing_shows_texts_as_texts(browser: Browser, house: House) -> None:
+    with wary(browser, house) as (page, wire):
+        for text in DOSES:
+            house.file.dose(text)
+            page.goto(house.path("/embed"))
+            page.locator(".pages.is-live .page.is-ready").first.wait_for()
+            expect(page.locator(".hotspot").first).to_be_attached()
+            wire.provoke(page)
+        assert wire.alarms == []
+
+
+@pytest.mark.parametrize("prefix", ["", "/embed"])
+def test_the_gate_shows_texts_as_texts_and_so_does_what_was_typed(browser: Browser, house: House, prefix: str) -> None:
+    with wary(browser, house) as (page, wire):
+        for start, text in enumerate(DOSES):
+            labels = [label for label in STORABLE[start :: len(DOSES)] if "\x00" not in label]  # which no name can hold
+            house.file.gate(labels, text)
+            page.goto(house.path(prefix))
+            wire.provoke(page)
+            assert page.locator(".field label").count() == len(labels) + 2
+            page.evaluate(FILL, labels)
+            page.locator(".gate button").click()
+            page.locator("#password-error").wait_for()
+            kept = [folded(value) for value in page.evaluate(KEPT)]
+            assert [label for label in labels if folded(label) not in kept] == []
+            assert page.locator(".field-error").count() == 1
+            wire.provoke(page)
+        assert wire.alarms == []
+
+
+def test_pages_of_links_that_ended_and_of_no_link_show_nothing_of_it(browser: Browser, house: House) -> None:
+    with wary(browser, house, **{COOKIE: cookie(house)}) as (page, wire):
+        for ended in ({"delete_at": 1}, {"delete_at": None, "burned_at": 1}, {"trashed_at": 1}):
+            house.file.dose(DOSES[0], **ended)
+            for prefix in ("", "/embed"):
+                page.goto(house.path(prefix))
+                wire.provoke(page)
+        for text in DOSES:
+            house.file.dose(text)
+            page.goto(f"{house.url}/login")
+            assert folded(text) in folded(page.locator("main").inner_text())
+            wire.provoke(page)
+        for text in STORABLE[::8]:
+            page.goto(f"{house.url}/{quote(text, safe='')}?page={quote(text)}")
+            wire.provoke(page)
+        assert wire.alarms == []
+
+
+def test_the_report_shows_texts_as_texts(browser: Browser, house: House) -> None:
+    house.file.dose(DOSES[1])
+    for text in STORABLE[::3]:
+        comes_from(house.world, house.file.name, text)
+    everybody_leaves(house.world)
+    hosts = house.world.rt.db.rows("SELECT referrer FROM view_sessions WHERE source = 'Direct link'")
+    assert sum("<" in str(host) for (host,) in hosts) >= 5
+    with wary(browser, house, **{COOKIE: cookie(house)}) as (page, wire):
+        page.goto(f"{house.url}/readership/{house.file.uuid}")
+        assert missing(page.locator("main").text_content() or "") == []
+        wire.provoke(page)
+        assert wire.alarms == []
+
+
+def test_the_report_as_a_file_shows_texts_as_texts(browser: Browser, house: House, tmp_path: Path) -> None:
+    house.file.dose(DOSES[2])
+    target = tmp_path / "report.html"
+    shell = Shell(tmp_path, house.url, FakeTime())
+    ended = shell("readership", "report", house.file.name, "-o", target, env={"DOCSHARE_TOKEN": house.world.pia.key})
+    assert ended.code == 0, ended.err
+    with wary(browser) as (page, wire):
+        page.goto(target.as_uri())
+        assert missing(page.locator("main").text_content() or "") == []
+        wire.provoke(page)
+        assert wire.alarms == []
+
+
+def test_answers_that_are_no_pages_are_never_taken_for_one(house: House) -> None:
+    http, name = house.world.http, house.fresh.name
+    for text in DOSES:
+        house.fresh.dose(text)
+        found = [
+            http.get(f"/oembed?url={house.world.rt.config.base_url}/{name}"),
+            http.get(f"/{name}/feedback"),
+            http.get(f"/{name}/style.css"),
+            http.post(f"/{name}/download", buffered=True),
+            http.get(f"/api/v1/public/{name}"),
+            house.world.pia.get(f"/api/v1/files/{name}/page-marks?format=csv"),
+        ]
+        for answer in found:
+            assert answer.status_code in (200, 404), answer.text
+            assert answer.mimetype not in ("text/html", "image/svg+xml", "application/xhtml+xml")
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_what_oembed_gives_to_other_sites_is_one_frame_and_nothing_else(browser: Browser, house: House) -> None:
+    with wary(browser) as (page, _):
+        for text in STORABLE:
+            house.fresh.dose(text)
+            address = f"{house.world.rt.config.base_url}/{house.fresh.name}"
+            given = house.world.http.get(f"/oembed?url={address}").get_json()["html"]
+            assert page.evaluate(ELEMENTS, [given])[0] == [["body"], ["iframe", *FRAME]], text
+
+
+@pytest.mark.parametrize("path", ["/{name}?page=1", "/embed/{name}", "/login", "gate"])
+def test_no_text_alone_adds_an_element_or_an_attribute(browser: Browser, house: House, path: str) -> None:
+    """What a text could break in one place only, and beside others would not: each payload by itself, as the browser
+    reads the page, compared to a harmless word in its place. Scripts are off in that reading."""
+    pages = []
+    for text in ("harmless", *STORABLE):
+        if path == "gate":
+            house.fresh.gate((text,), text)
+            sent = {"field-mail": text, f"field-{text}": text}
+            pages.append(house.world.http.post(f"/{house.fresh.name}/enter", data=sent).text)
+        else:
+            house.fresh.dose(text)
+            address = path.format(name=house.fresh.name)
+            pages.append(house.owner.get(address).text)
+    with wary(browser) as (page, _):
+        harmless, *others = page.evaluate(ELEMENTS, pages)
+    assert len(harmless) > 10
+    assert [text for text, found in zip(STORABLE, others, strict=True) if found != harmless] == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_policy_is_broken_in_normal_use(browser: Browser, server: Served, mode: str) -> None:
+    """A document on which everything is switched on that there is, and a reader who uses all of it."""
+    proof = Proof(server)
+    proof.hotspot(link="https://film.example/", label="See the film")
+    proof.hotspot(audio=proof.sound(), label="Listen", rect="0.5,0.5,0.2,0.1")
+    sheet = Dressed(server, proof.url)
+    everything = EVERYTHING | {"requireEmail": True, "allowDownload": True, "viewerMode": mode, "neverExpire": True}
+    looks = {
+        "background": {"type": "image", "assetId": sheet.picture, "blur": 4, "dim": 20},
+        "logo": {"assetId": sheet.logo, "linkUrl": "https://acme.example/"},
+        "brand": {"accentColor": "#1f6f43", "toolbarTheme": "dark"},
+        "cta": {"label": "Book a meeting", "url": "https://acme.example/meet"},
+        "protect": {"contextMenu": True, "print": True, "select": True, "blurOnLeave": True},
+        "ga4Id": "G-ABCDEFGHIJ",
+    }
+    sheet.wear(everything, **looks)
+    with wary(browser) as (page, wire):
+        page.context.route(ELSEWHERE, lambda route: route.fulfill(content_type="text/javascript", body=""))
+        page.goto(f"{proof.url}?page=1")
+        page.get_by_label("E-mail address").fill("ada@a.example")
+        page.get_by_role("button", name="Open document").click()
+        page.locator(".pages.is-live .page.is-ready:not([inert])").first.wait_for()
+        page.locator("button.hotspot").first.click()
+        for element in (page.locator("a.hotspot").first, page.locator("#cta")):
+            with page.context.expect_page() as opened:
+                element.click()
+            opened.value.close()
+        page.locator("#notes-open").click()
+        page.get_by_label("Your note").fill("A word")
+        page.locator("#note-author").fill("Ada")
+        page.get_by_role("button", name="Send").click()
+        page.locator(".note").wait_for()
+        page.locator("#notes-close").click()
+        page.locator("#receipt-open").click()
+        page.get_by_role("button", name="I have received this").click()
+        page.locator("#receipt-words bdi").wait_for()
+        page.keyboard.press("Escape")
+        page.keyboard.press("f")
+        page.locator("#find-words").fill("Page")
+        expect(page.locator("#find-count")).to_have_text(re.compile("[1-9]"))
+        page.keyboard.press("Escape")
+        page.keyboard.press("ArrowRight")
+        page.locator("#zoom-in").click()
+        with page.expect_download():
+            page.locator("#download").click()
+        proof.sign_in(page)
+        for address in (proof.url, f"{server.url}/readership/{proof.name}", sheet.embed):
+            page.goto(address)
+            page.wait_for_load_state("networkidle")
+        assert wire.alarms == []

@@ -1,0 +1,91 @@
+"""What bears one reader's mark: made over what all readers share, and kept nowhere."""
+
+import io
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import IO
+
+import pypdfium2
+import pytest
+from PIL import Image, ImageChops
+
+from docshare.server.pdf.engine import Derivation, Engine, Mark, Unrenderable
+from docshare.server.pdf.pages import PageStore
+from tests.support import pdfs
+
+Put = Callable[..., Path]
+FILE = "5e1f6a52-5d55-4f0f-9c8f-0d2f7f0c1a11"
+ANN, BOB = (Mark(f"{who}@acme.test - docs.example.com - copy 7F3A-91C2", 0.3, "normal") for who in ("ann", "bob"))
+
+
+class WeakEngine(Engine):
+    """A real engine whose documents cannot be made. ``tried``: how often it was asked for one."""
+
+    tried = 0
+
+    def derive(self, path: Path, wanted: Derivation, sink: IO[bytes]) -> None:
+        self.tried += 1
+        raise Unrenderable("the page crashes the engine", lasting=True)
+
+
+@pytest.fixture
+def store(engine: Engine, tmp_path: Path) -> Iterator[PageStore]:
+    with closing(PageStore(engine, tmp_path / "cache")) as pages:
+        yield pages
+
+
+def files(folder: Path) -> list[str]:
+    return [name for _, _, names in os.walk(folder) for name in names]
+
+
+def test_two_readers_get_their_own_marks_over_one_kept_page(store: PageStore, put: Put, tmp_path: Path) -> None:
+    blob = put(pdfs.simple_pdf(texts=["Only page"]))
+    plain = Image.open(store.image(FILE, 1, blob, 1, 800)).convert("L")
+    images = [store.stamped(FILE, 1, blob, 1, 800, mark) for mark in (ANN, BOB)]
+    assert images[0] != images[1]
+    for image in images:
+        apart = ImageChops.difference(plain, Image.open(io.BytesIO(image)).convert("L"))
+        assert sum(value > 20 for value in apart.tobytes()) > 1000
+    assert len(files(tmp_path / "cache")) == 1
+
+
+@pytest.mark.parametrize("content", [None, b"", b"GIF89a", b"\xff\xd8\xff\xe0 and no more"])
+def test_without_a_sound_page_below_there_is_no_marked_one(
+    engine: Engine, tmp_path: Path, content: bytes | None
+) -> None:
+    path = tmp_path / "page.jpg"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(Unrenderable):
+        engine.stamp(path, ANN)
+
+
+def test_a_page_that_was_pushed_out_meanwhile_is_asked_for_again(
+    store: PageStore, put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blob = put(pdfs.simple_pdf(texts=["Only page"]))
+    gone = store.image(FILE, 1, blob, 1, 800)
+    monkeypatch.setattr(store, "image", lambda *_: gone)
+    gone.unlink()
+    with pytest.raises(FileNotFoundError):
+        store.stamped(FILE, 1, blob, 1, 800, ANN)
+
+
+def test_a_copy_names_its_reader_and_is_kept_nowhere(store: PageStore, put: Put, tmp_path: Path) -> None:
+    blob = put(pdfs.simple_pdf(pages=3))
+    with store.copy(FILE, 1, blob, Derivation(3, 2, 3, ANN)) as copy, pypdfium2.PdfDocument(copy) as pdf:
+        assert len(pdf) == 2
+        assert "ann@acme.test" in pdf[0].get_textpage().get_text_range()
+    assert files(tmp_path / "cache") == []
+
+
+def test_a_copy_that_cannot_be_made_is_not_tried_for_every_reader(put: Put, tmp_path: Path) -> None:
+    blob = put(pdfs.simple_pdf(pages=1))
+    with closing(WeakEngine(workers=1)) as weak, closing(PageStore(weak, tmp_path / "cache")) as pages:
+        for mark in (ANN, BOB, ANN):
+            with pytest.raises(Unrenderable):
+                pages.copy(FILE, 1, blob, Derivation(1, 1, 1, mark))
+        assert weak.tried == 1
+    assert files(tmp_path / "cache") == []

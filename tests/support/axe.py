@@ -1,0 +1,27 @@
+"""Accessibility of a page as axe-core judges it; the library lies beside the browser tests, under its own licence."""
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Frame, Page
+
+_SOURCE = (Path(__file__).parents[1] / "browser" / "vendor" / "axe.min.js").read_text(encoding="utf-8")
+# What fades in is pale for a moment.
+_REST = """async () => {
+  const moving = document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime < Infinity);
+  await Promise.allSettled(moving.map((one) => one.finished));
+}"""
+_RUN = "async () => (await axe.run(document, { resultTypes: ['violations'] })).violations"
+
+
+def serious(page: Page | Frame) -> list[str]:
+    """What is wrong with ``page`` at rest and serious or critical: one line for each rule, with the places."""
+    page.evaluate(_REST)
+    page.evaluate(f"() => {{ {_SOURCE} }}")
+    found: list[dict[str, Any]] = page.evaluate(_RUN)
+    return [_line(rule) for rule in found if rule["impact"] in ("serious", "critical")]
+
+
+def _line(rule: dict[str, Any]) -> str:
+    places = "; ".join(f"{node['target']} {node['html'][:120]}" for node in rule["nodes"][:5])
+    return f"{rule['id']}: {rule['help']}: {places}"

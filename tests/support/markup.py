@@ -1,0 +1,71 @@
+"""HTML as a test looks at it: elements with their attributes, and the words between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+_VOID = {"meta", "link", "img", "br", "input", "hr"}
+
+
+@dataclass
+class Node:
+    """One element; ``words``: all text inside, blanks folded."""
+
+    tag: str
+    attrs: dict[str, str]
+    parts: list[str] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+
+    @property
+    def words(self) -> str:
+        return " ".join("".join(self.parts).split())
+
+    def all(self, tag: str = "", **attrs: str) -> list[Node]:
+        """Every element inside of that tag; ``class_`` asks for one class of several."""
+        return [node for node in self.nodes if (not tag or node.tag == tag) and node.has(**attrs)]
+
+    def one(self, tag: str = "", **attrs: str) -> Node:
+        """The only such element."""
+        (found,) = self.all(tag, **attrs)
+        return found
+
+    def has(self, class_: str = "", **attrs: str) -> bool:
+        classes = self.attrs.get("class", "").split()
+        return (not class_ or class_ in classes) and all(self.attrs.get(key) == value for key, value in attrs.items())
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Node("", {})
+        self.open = [self.root]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        node = Node(tag, {key: value or "" for key, value in attrs})
+        for outer in self.open:
+            outer.nodes.append(node)
+        if tag not in _VOID:
+            self.open.append(node)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in _VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open[-1].tag == tag, f"</{tag}> closes <{self.open[-1].tag}>"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        for outer in self.open:
+            outer.parts.append(data)
+
+
+def parse(html: str) -> Node:
+    """The document; every element must be closed where it should be."""
+    reader = _Reader()
+    reader.feed(html)
+    reader.close()
+    assert reader.open == [reader.root], f"<{reader.open[-1].tag}> is not closed"
+    return reader.root

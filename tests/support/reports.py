@@ -1,0 +1,247 @@
+"""Readership reports written by hand, as the API sends them to owners of each plan."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Any
+
+from docshare.report import Material, Picture, pictured_pages
+
+UUID = "11111111-2222-4333-8444-555555555555"
+VARIANT = "aaaaaaaa-2222-4333-8444-555555555555"
+MADE_AT = 1_790_000_000_000  # 2026-09-21T13:33:20Z
+PAGES = 12
+DOT = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw=="  # the smallest GIF there is
+
+_PER_DAY = [0, 2, 1, 0, 0, 4, 6, 3, 2, 0, 1, 0, 5, 9, 14, 11, 6, 3, 2, 8, 12, 7, 4, 1, 0, 3, 5, 10, 17, 6]
+_REACHED = [118, 116, 109, 101, 96, 71, 68, 66, 61, 58, 55, 52]
+_PAGE_MS = [21_400, 18_900, 64_200, 41_000, 33_700, 12_300, 15_800, 92_600, 27_100, 9_400, 30_200, 55_000]
+
+
+def file(**more: Any) -> dict[str, Any]:
+    """The File object."""
+    known = {
+        "uuid": UUID,
+        "shortId": "aB3dE5fG7hJ9",
+        "originalName": "Series A deck – autumn 2026.pdf",
+        "size": 4_404_019,
+        "mimeType": "application/pdf",
+        "createdAt": "2026-08-22T09:00:00.000Z",
+        "viewCount": 142,
+        "viewerMode": "standard",
+        "protected": False,
+        "allowDownload": True,
+        "requireEmail": False,
+        "notifyOnView": False,
+        "contentVersion": 2,
+        "totalPages": PAGES,
+        "viewsConsumed": 0,
+        "viewerSettings": {},
+        "shareUrl": "http://127.0.0.1:8787/aB3dE5fG7hJ9",
+    }
+    return known | more
+
+
+def free(**more: Any) -> dict[str, Any]:
+    """The report of a Free owner."""
+    summary = {
+        "totalViews": 142,
+        "totalSessions": 118,
+        "uniqueVisitors": 87,
+        "uniqueCountries": 9,
+        "avgTimeMs": 154_000,
+        "downloads": 23,
+    }
+    return {"tier": "free", "summary": summary, "file": file()} | more
+
+
+def basic(**more: Any) -> dict[str, Any]:
+    """The report of a Basic owner."""
+    found = free()
+    found["summary"] |= {"medianTimeMs": 96_000, "totalTurns": 1_204, "completionRate": 62.5, "backTurnShare": 14.2}
+    first = date(2026, 8, 23)
+    days = [(first + timedelta(days=place)).isoformat() for place in range(30)]
+    found |= {
+        "viewsOverTime": [{"day": day, "count": count} for day, count in zip(days, _PER_DAY, strict=True)],
+        "funnel": [
+            {"page": page, "reached": reached, "pct": round(reached * 100 / 118, 1)}
+            for page, reached in enumerate(_REACHED, 1)
+        ],
+        "referrers": labels(("docs.example.com", 31), ("mail.example.org", 12), ("www.linkedin.com", 7)),
+        "browsers": labels(("Chrome", 71), ("Safari", 38), ("Firefox", 19), ("Edge", 14)),
+        "sources": labels(("Direct link", 82), ("Variant", 37), ("Embed", 14), ("QR code", 9)),
+        "viewerModes": labels(("standard", 120), ("flipbook", 22)),
+        "peakTimes": _peaks(),
+        "devices": labels(("Desktop", 91), ("Mobile", 43), ("Tablet", 8)),
+        "countries": labels(
+            ("DE", 52), ("US", 31), ("GB", 18), ("FR", 12), ("CH", 9), ("AT", 7), ("NL", 6), ("SE", 4), ("JP", 3)
+        ),
+    }
+    return found | {"tier": "basic"} | more
+
+
+def pro(**more: Any) -> dict[str, Any]:
+    """The report of a Pro owner."""
+    found = basic()
+    found["summary"] |= {"activeReaders": 2, "newSessions": 87, "returningSessions": 31, "invitedNotViewed": 3}
+    found |= {
+        "sessions": [_session(place) for place in range(26)],
+        "hotspotTaps": [
+            {"hotspotUuid": UUID, "page": 3, "label": "Book a call", "count": 18},
+            {"hotspotUuid": VARIANT, "page": 8, "label": "Listen to the founder", "count": 7},
+        ],
+        "ctaTaps": 12,
+        "variants": [
+            variant("Ann Lee, Northwind Capital", 21, 212_000),
+            variant("Bob Ray", 9, 71_000, revoked=True),
+            variant(None, 7, 44_000, redacted=True),
+            variant("Chi Wen, Blue Harbour", 0, 0),
+        ],
+        "contacts": [
+            {
+                "fields": {"email": "ann@northwind.example", "company": "Northwind"},
+                "createdAt": "2026-09-20T10:12:00.000Z",
+            },
+            {"fields": {"email": "bob@ray.example", "company": "Ray & Sons"}, "createdAt": "2026-09-18T16:40:00.000Z"},
+        ],
+    }
+    return found | {"tier": "pro"} | more
+
+
+def labels(*pairs: tuple[str, int]) -> list[dict[str, Any]]:
+    """A breakdown."""
+    return [{"label": label, "count": count} for label, count in pairs]
+
+
+def variant(label: str | None, sessions: int, avg_ms: int, **more: bool) -> dict[str, Any]:
+    """One entry of ``variants``."""
+    row = {"uuid": VARIANT, "label": label, "sessions": sessions, "avgTimeMs": avg_ms, "revoked": False}
+    return {key: value for key, value in (row | {"redacted": False} | more).items() if value is not None}
+
+
+def _peaks() -> list[dict[str, Any]]:
+    rows = []
+    for dow in range(7):
+        for hour in range(24):
+            busy = max(0, 9 - abs(hour - 14)) if 1 <= dow <= 5 else max(0, 3 - abs(hour - 20))
+            count = busy * (3 if dow == 2 else 1) * (hour % 3 + 1) // 3
+            if count:
+                rows.append({"dow": dow, "hour": hour, "count": count})
+    return rows
+
+
+def _session(place: int) -> dict[str, Any]:
+    known = {0: {"email": "ann@northwind.example", "name": "Ann Lee", "fromInvite": True, "returning": True},
+             2: {"email": "bob@ray.example", "variantUuid": VARIANT}}  # fmt: skip
+    day, hour = 21 - place // 2, 13 - place % 9
+    return {
+        "sessionId": f"00000000-0000-4000-8000-{place:012d}",
+        "startedAt": f"2026-09-{day:02d}T{hour:02d}:{place * 7 % 60:02d}:00.000Z",
+        "totalTimeMs": (place * 37 % 11 + 1) * 31_000,
+        "pagesViewed": place * 5 % PAGES + 1,
+        "country": ("DE", "US", "GB", "FR")[place % 4],
+        "deviceType": ("Desktop", "Mobile", "Desktop", "Tablet")[place % 4],
+        "browser": ("Chrome", "Safari", "Firefox")[place % 3],
+        "returning": place % 5 == 4,
+        "fromInvite": False,
+        "contentVersion": 2 if place < 20 else 1,
+    } | known.get(place, {})
+
+
+def pages(count: int = PAGES) -> dict[str, Any]:
+    """The answer of readership/pages."""
+    return {
+        "totalPages": count,
+        "pages": [
+            {
+                "pageNumber": page,
+                "views": max(0, 160 - page * 9),
+                "avgDurationMs": _PAGE_MS[(page - 1) % len(_PAGE_MS)] if page * 9 < 160 else 0,
+                "backTurns": page * 7 % 13,
+            }
+            for page in range(1, count + 1)
+        ],
+    }
+
+
+def marks() -> dict[str, Any]:
+    """The answer of page-marks."""
+    return {
+        "pages": [
+            {"page": 3, "pick": 4, "reject": 1, "maybe": 2},
+            {"page": 8, "pick": 6, "reject": 0, "maybe": 0},
+        ],
+        "viewers": [
+            {"identity": "ann@northwind.example", "marks": [{"page": 3, "mark": "pick"}, {"page": 8, "mark": "pick"}]},
+            {"identity": "Reader 7F3A", "marks": [{"page": 3, "mark": "reject"}]},
+        ],
+        "totals": {"pick": 10, "reject": 1, "maybe": 2},
+    }
+
+
+def annotations() -> dict[str, Any]:
+    """The answer of annotations."""
+    return {
+        "pages": [
+            {
+                "page": 3,
+                "annotations": [
+                    annotation("This number is from last year.", x=0.1, y=0.15, width=0.4, height=0.12),
+                    annotation("Love this chart!", who="ann@northwind.example", x=0.55, y=0.5, width=0.35, height=0.3),
+                ],
+            },
+            {"page": 5, "annotations": [annotation("A typo: teh.", x=0.3, y=0.7, width=0.2, height=0.06)]},
+        ]
+    }
+
+
+def annotation(note: str, *, who: str = "Reader 7F3A", **rect: Any) -> dict[str, Any]:
+    """One annotation."""
+    return {"uuid": UUID, "identity": who, "rect": rect, "note": note, "createdAt": "2026-09-19T08:30:00.000Z"}
+
+
+def feedback() -> dict[str, Any]:
+    """The answer of feedback."""
+    return {
+        "notes": [
+            note("Ann Lee", "Could you add the churn figures?\nWe talked about them on the phone.", pageNumber=4),
+            note("Reader", "Thank you, very clear.", public=True),
+        ],
+        "receipts": [
+            {
+                "name": "Ann Lee",
+                "viewer": "ann@northwind.example",
+                "confirmedAt": "2026-09-20T10:15:00.000Z",
+                "contentVersion": 2,
+            }
+        ],
+    }
+
+
+def note(author: str, body: str, **more: Any) -> dict[str, Any]:
+    """One note."""
+    row = {"uuid": UUID, "author": author, "body": body, "public": False, "viewer": "Reader 7F3A"}
+    return row | {"createdAt": "2026-09-19T08:31:00.000Z"} | more
+
+
+def whole(**more: Any) -> Material:
+    """Everything a Pro owner has."""
+    material = Material(
+        pro(),
+        MADE_AT,
+        pages=pages(),
+        marks=marks(),
+        annotations=annotations(),
+        feedback=feedback(),
+    )
+    pictures = {number: Picture(f"{DOT}#{number}", 842, 595) for number in pictured_pages(material)}
+    return replace(material, **({"pictures": pictures} | more))
+
+
+def poisoned(value: Any, text: str) -> Any:
+    """``value`` with every text in it replaced, keys of ``fields`` too; dates stay, or nothing would be drawn."""
+    if isinstance(value, dict):
+        kept = {key: value[key] for key in ("createdAt", "startedAt") if key in value}
+        return {(text if key == "company" else key): poisoned(value[key], text) for key in value} | kept
+    if isinstance(value, list):
+        return [poisoned(row, text) for row in value]
+    return text if isinstance(value, str) else value

@@ -1,0 +1,86 @@
+"""Notices whatever a stored text makes a page do: code that ran, what it loaded, what its policy forbade."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Frame, Page, Route
+
+from tests.support.payloads import CANARY
+
+# Policies are broken before anything is loaded, so they are heard of in the page itself.
+_LISTEN = """
+addEventListener("securitypolicyviolation", (event) => {
+  violated(`${event.effectiveDirective} ${event.blockedURI} ${event.sample}`);
+}, true);
+"""
+# What the owner's and the readers' texts could only add as elements and attributes of their own.
+_FOREIGN = r"""() => {
+  const ELEMENTS = "iframe, object, embed, base, math, marquee, foreignObject, image, xmp, frame, template, video";
+  const ADDRESSES = ["href", "src", "srcset", "action", "formaction", "data", "xlink:href", "poster", "background"];
+  const scheme = (value) => { try { return new URL(value, location.href).protocol; } catch { return "none:"; } };
+  const said = (element) => element.cloneNode().outerHTML.slice(0, 200);
+  const wrong = (element) => [...element.attributes].some(({ name, value }) => name.startsWith("on")
+    || name === "srcdoc" || name === "ping"
+    || (ADDRESSES.includes(name) && ["javascript:", "vbscript:", "blob:"].includes(scheme(value)))
+    || (ADDRESSES.includes(name) && scheme(value) === "data:" && !value.startsWith("data:image/"))
+    || (ADDRESSES.includes(name) && name !== "href" && value.includes("CANARY")));
+  const scripts = [...document.scripts].filter((script) => script.type !== "application/json"
+    && !script.src.startsWith(`${location.origin}/`));
+  const metas = [...document.querySelectorAll("meta[http-equiv]")]
+    .filter((meta) => meta.httpEquiv !== "Content-Security-Policy");
+  return [...document.querySelectorAll(ELEMENTS), ...scripts, ...metas,
+    ...[...document.querySelectorAll("*")].filter(wrong)].map(said);
+}""".replace("CANARY", CANARY)
+# Handlers wait for a reader to point, to focus, or to open something.
+_TOUCH = """async () => {
+  const types = ["mouseover", "mouseenter", "pointerenter", "focus", "toggle", "animationstart", "begin"];
+  for (const element of document.querySelectorAll("*")) {
+    for (const type of types) element.dispatchEvent(new Event(type));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await heard();
+}"""
+
+
+@dataclass
+class Tripwire:
+    """``alarms``: everything that was noticed in any page of ``context``, with the address of the page."""
+
+    context: BrowserContext
+    alarms: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.context.expose_binding("pwned", lambda source: self._raise(f"ran in {_place(source['frame'])}"))
+        self.context.expose_binding("violated", self._broken)
+        self.context.expose_binding("heard", lambda _: None)  # answered after everything that happened before
+        self.context.add_init_script(_LISTEN)
+        self.context.route(re.compile(f"^https?://{CANARY}/"), self._meet)
+        self.context.on("console", self._heard)
+        self.context.on("weberror", lambda error: self._raise(f"threw {error.error} {error.error.stack}"))
+        self.context.on("dialog", lambda dialog: (self._raise(f"asked {dialog.message}"), dialog.dismiss()))
+
+    def provoke(self, page: Page) -> None:
+        """Point at and focus everything on ``page``; raises an alarm also for what a text would have had to put there
+        to do harm."""
+        for words in page.evaluate(_FOREIGN):
+            self._raise(f"holds {words} in {page.url}")
+        page.evaluate(_TOUCH)
+
+    def _broken(self, source: dict[str, Any], said: str) -> None:
+        self._raise(f"broke its policy by {said} in {_place(source['frame'])}")
+
+    def _raise(self, words: str) -> Any:
+        self.alarms.append(words)
+
+    def _meet(self, route: Route) -> None:
+        self._raise(f"loaded {route.request.url} in {_place(route.request.frame)}")
+        route.abort()
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and "the server responded with a status of" not in message.text:
+            self._raise(f"said {message.text}")
+
+
+def _place(frame: Frame) -> str:
+    return frame.name or frame.url

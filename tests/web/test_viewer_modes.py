@@ -1,0 +1,52 @@
+"""The share page in each viewer mode: what it hints to load, and that it is the same document without scripts."""
+
+import re
+
+import pytest
+
+from docshare.server.web import assets
+from tests.support.cast import World
+from tests.support.pdfs import simple_pdf
+
+PAGED = {"paged.js", "board.js", "drag.js", "hands.js", "shelf.js", "sides.js", "spreads.js", "wheel.js"}
+MODULES = {
+    "standard": {"standard.js", "column.js", "shelf.js"},
+    "flipbook": {"flipbook.js", "leaf.js", "rustle.js"} | PAGED,
+    "swipe": {"swipe.js", "pace.js"} | PAGED,
+    "magazine": {"magazine.js", "retreat.js"} | PAGED,
+}
+
+
+@pytest.fixture(params=list(MODULES))
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def html(world: World, mode: str) -> str:
+    made = world.fay.upload(simple_pdf(pages=3))
+    answer = world.fay.put(f"/api/v1/files/{made['shortId']}/settings", json={"viewerMode": mode})
+    assert answer.status_code == 200, "every plan has all modes"
+    return world.app.test_client().get(f"/{made['shortId']}").get_data(as_text=True)
+
+
+def hinted(html: str) -> list[str]:
+    return re.findall(r'<link rel="modulepreload" href="/static/[0-9a-f]+/viewer/([^"]+)">', html)
+
+
+def test_only_the_modules_of_the_mode_are_loaded_ahead(html: str, mode: str) -> None:
+    modules = hinted(html)
+    assert {name.removeprefix("modes/") for name in modules if name.startswith("modes/")} == MODULES[mode]
+    assert {"main.js", "reading.js", "outbox.js", "page.js", "dom.js"} <= set(modules)
+    assert len(modules) == len(set(modules))
+
+
+def test_the_pages_say_their_mode_and_are_all_there(html: str, mode: str) -> None:
+    assert f'<div class="pages" id="pages" data-mode="{mode}"' in html
+    assert len(re.findall(r'<article class="page[^"]*" data-page=', html)) == 3
+    assert ("/viewer/modes.css" in html) == (mode != "standard")
+
+
+def test_a_mode_that_does_not_exist_has_no_modules() -> None:
+    with pytest.raises(KeyError):
+        assets.viewer_modules("scroll")
