@@ -27,6 +27,9 @@ _OPENED = Spec(plain=("url",), fields=("opened",), id="url", human=_opened)
 @app.command("open", spec=_OPENED)
 def open_link(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    readership: Annotated[
+        bool, typer.Option("--readership", help="Open the report of who read it; asks you to sign in.")
+    ] = False,
 ) -> None:
     """Open a share link in the browser.
 
@@ -35,12 +38,14 @@ def open_link(
     Examples:
 
       docshare open @last
-      docshare open slug:offer
+      docshare open slug:offer --readership
     """
     ctx = current()
     client = ctx.client()
     found = client.files.show(FileNames(ctx, client).one(file))
     link = checked_link(found)
+    if readership:
+        link = f"{base_of(link)}/readership/{found['uuid']}"
     opened = may_open(ctx) and ctx.open_browser(link)
     ctx.emit({"url": link, "opened": opened}, _OPENED)
 

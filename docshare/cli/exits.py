@@ -50,7 +50,7 @@ MEANINGS: dict[ExitCode, str] = {
     ExitCode.PARTIAL: "Some items of many failed.",
     ExitCode.CHECK_FAILED: "A check failed.",
     ExitCode.UNKNOWN_OUTCOME: "A write may or may not have happened; look before trying again.",
-    ExitCode.DEADLINE: "The --deadline, or the --timeout of a tail, passed before the goal.",
+    ExitCode.DEADLINE: "The --deadline, or the --timeout of a tail or a wait, passed before the goal.",
     ExitCode.INTERRUPTED: "Interrupted (Ctrl-C).",
     ExitCode.CLOSED_PIPE: "The reader of standard output went away.",
     ExitCode.TERMINATED: "Terminated (SIGTERM).",

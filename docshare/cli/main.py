@@ -17,6 +17,7 @@ import typer
 
 from docshare.cli import errors, signals
 from docshare.cli.context import Context, activated, current, system_context
+from docshare.cli.durations import duration_option
 from docshare.cli.options import COLORS, FORMATS, PROGRESS, Options
 from docshare.cli.text import seconds
 from docshare.cli.typer_compat import App, LazyGroup, Stub, build, hoist
@@ -38,12 +39,17 @@ REGISTRY = (
     Stub("replace", "docshare.cli.files", _SHARE, "Put another document behind a link.", inner="replace"),
     Stub("claim", "docshare.cli.claim", _SHARE, "Take over a file that was shared without an account."),
     Stub("variants", "docshare.cli.variants", _SHARE, "Links for single recipients: make, revoke, redact them."),
+    Stub("invites", "docshare.cli.invites", _SHARE, "Invite people by e-mail, each with a link of their own."),
     Stub("assets", "docshare.cli.assets", _SHARE, "Logos, backgrounds and sounds of a share page."),
     Stub("qr", "docshare.cli.qr", _SHARE, "Show or save the QR code of a share link."),
     Stub("push", "docshare.cli.push", _SHARE, "Share a document under a fixed name: the same line for every build."),
     Stub("public", "docshare.cli.public", _SHARE, "See what anybody can learn of a share link."),
     Stub("open", "docshare.cli.browse", _SHARE, "Open a share link in the browser."),
     Stub("events", "docshare.cli.events", _WATCH, "See who viewed and downloaded, once or live."),
+    Stub("readership", "docshare.cli.readership", _WATCH, "See who read a file, and how."),
+    Stub("pending", "docshare.cli.pending", _WATCH, "List who got a link of their own and has not read yet."),
+    Stub("wait", "docshare.cli.wait", _WATCH, "Wait until somebody has read a file, and print the session."),
+    Stub("explain", "docshare.cli.explain", _WATCH, "Explain how the time and the class of a session came about."),
     Stub("whoami", "docshare.cli.whoami", _WATCH, "Show the account behind the credential."),
     Stub("serve", "docshare.cli.serve", _SERVER, "Run the bundled server.", rest="--exec"),
     Stub("admin", "docshare.cli.admin", _SERVER, "Look after the bundled server: accounts, keys, storage."),
@@ -69,15 +75,6 @@ def _choice(words: Sequence[str]) -> Any:
         return value
 
     return check
-
-
-def _duration(value: str | None) -> str | None:
-    if value is not None:
-        try:
-            seconds(value)
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
-    return value
 
 
 def _version(value: bool) -> None:
@@ -115,16 +112,10 @@ def root(
     ] = "auto",
     no_input: Annotated[bool, typer.Option("--no-input", help="Never ask; fail instead.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Answer yes to questions.")] = False,
-    timeout: Annotated[
-        str | None, typer.Option(metavar="TIME", callback=_duration, help="Give up on a silent server.")
-    ] = None,
-    deadline: Annotated[
-        str | None, typer.Option(metavar="TIME", callback=_duration, help="End the whole command after this time.")
-    ] = None,
+    timeout: Annotated[str | None, duration_option("Give up on a silent server.")] = None,
+    deadline: Annotated[str | None, duration_option("End the whole command after this time.")] = None,
     retries: Annotated[int | None, typer.Option(min=0, metavar="N", help="Repeat failed calls this often.")] = None,
-    max_wait: Annotated[
-        str | None, typer.Option(metavar="TIME", callback=_duration, help="Wait this long for a rate limit.")
-    ] = None,
+    max_wait: Annotated[str | None, duration_option("Wait this long for a rate limit.")] = None,
     allow_http: Annotated[bool, typer.Option("--allow-http", help="Send the credential over plain http.")] = False,
     ca_bundle: Annotated[str | None, typer.Option(metavar="FILE", help="Trust these certificates.")] = None,
     version: Annotated[  # noqa: ARG001 - its callback has answered before

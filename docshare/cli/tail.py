@@ -14,6 +14,7 @@ from docshare.cli.arguments import FILE_HELP, FileNames
 from docshare.cli.beginning import NOW, Beginning, account_of, saved_cursor
 from docshare.cli.context import Context, current
 from docshare.cli.cursors import Cursor, CursorFile, Home
+from docshare.cli.durations import duration_option
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.feed import (
     TYPES_HELP,
@@ -38,19 +39,6 @@ _BACKLOG_ON_TERMINAL = 10
 _LONGEST_EXEC_BACKOFF = 30.0  # seconds
 
 
-def _duration(text: str | None) -> str | None:
-    if text is not None:
-        try:
-            seconds(text)
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
-    return text
-
-
-def _time(help: str) -> Any:
-    return typer.Option(metavar="TIME", callback=_duration, help=help)
-
-
 def tail(
     types: Annotated[str, typer.Option("--type", metavar="TYPE", help=TYPES_HELP)] = "view",
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None,
@@ -72,9 +60,13 @@ def tail(
         str | None, typer.Option(metavar="EXPR", help="End with the first row for which this JMESPath is true.")
     ] = None,
     until: Annotated[str | None, typer.Option(metavar="TIME", help="End at 18:30, on a date, or in 2h.")] = None,
-    timeout: Annotated[str | None, _time("End after this time: code 124 if --count or --until-match is unmet.")] = None,
-    idle: Annotated[str | None, _time("End after so long without a row.")] = None,
-    interval: Annotated[str | None, _time("Poll this often (2s; 4s for three streams); slower while quiet.")] = None,
+    timeout: Annotated[
+        str | None, duration_option("End after this time: code 124 if --count or --until-match is unmet.")
+    ] = None,
+    idle: Annotated[str | None, duration_option("End after so long without a row.")] = None,
+    interval: Annotated[
+        str | None, duration_option("Poll this often (2s; 4s for three streams); slower while quiet.")
+    ] = None,
     overlap: Annotated[
         int, typer.Option(min=0, max=cursors.REMEMBERED, metavar="K", help="Read the last K ids again for late rows.")
     ] = 0,
@@ -82,8 +74,10 @@ def tail(
         str | None, typer.Option("--exec", metavar="CMD", help="Run this for each row, with the row as JSON on stdin.")
     ] = None,
     exec_retries: Annotated[int, typer.Option(min=0, metavar="N", help="Run it again up to N times if it fails.")] = 0,
-    heartbeat: Annotated[str, _time("A sign of life on stderr when that is no terminal; 0 for none.")] = "60s",
-    give_up_after: Annotated[str, _time("End with code 11 after failing for so long.")] = "10m",
+    heartbeat: Annotated[
+        str, duration_option("A sign of life on stderr when that is no terminal; 0 for none.")
+    ] = "60s",
+    give_up_after: Annotated[str, duration_option("End with code 11 after failing for so long.")] = "10m",
 ) -> ExitCode:
     """Follow views, downloads and gate answers as they happen.
 

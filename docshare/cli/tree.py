@@ -10,6 +10,7 @@ from docshare.cli.file_settings import CLEAR_WORDS
 from docshare.cli.main import REGISTRY, app
 from docshare.cli.options import COLORS, FORMATS, PROGRESS
 from docshare.cli.output import Spec
+from docshare.cli.readership_sections import SECTIONS
 from docshare.cli.topics import TOPICS
 from docshare.cli.typer_compat import build, spec_of
 from docshare.contract.viewer import PRESETS, VIEWER_MODES
@@ -26,11 +27,12 @@ _WORDS = {
     "MODE": VIEWER_MODES,
     "LOOK": (*PRESETS, "none"),
     "SETTING": tuple(setting_schema.ROWS),
+    "SECTION": tuple(SECTIONS),
     "KEY=VALUE": setting_schema.completions(),
     "WORD": tuple(dict.fromkeys((*CLEAR_WORDS, *setting_schema.ROWS))),
 }
 _CACHED = {"FILE": "files", "VARIANT": "variants", "PROFILE": "profiles"}
-_PATHS = ("PATH", "DIR", "F", "F.png", "LOCAL")
+_PATHS = ("PATH", "DIR", "F", "F.png", "F.html", "LOCAL")
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def export(
     name = FileNames(ctx, client).one(file)
     variants = client.variants.list(name)
     reading = _reading(ctx, client, name) if variants else None
-    text = "".join(f"{line}\n" for line in _lines(variants, reading, raw=ctx.options.raw_csv))
+    text = csv_text(variants, reading, raw=ctx.options.raw_csv)
     if out == _STDOUT:
         ctx.write(text)
         return
@@ -71,12 +71,18 @@ def _reading(ctx: Context, client: "Client", name: str) -> Mapping[str, Row] | N
     except Refused as refusal:
         if refusal.status not in (403, 404):
             raise
-        why = "this server does not report it yet" if refusal.status == 404 else refusal.detail
+        why = "this server does not report it" if refusal.status == 404 else refusal.detail
         ctx.note(f"without the readership: {why}")
         return None
 
 
-def _lines(variants: list[Row], reading: Mapping[str, Row] | None, *, raw: bool) -> Iterator[str]:
+def csv_text(variants: list[Row], reading: Mapping[str, Mapping[str, Any]] | None, *, raw: bool) -> str:
+    """The variants as CSV with a header line. ``reading``: of each by UUID, None leaves its columns out; ``raw``: cells
+    that look like formulas stay as they are."""
+    return "".join(f"{line}\n" for line in _lines(variants, reading, raw=raw))
+
+
+def _lines(variants: list[Row], reading: Mapping[str, Mapping[str, Any]] | None, *, raw: bool) -> Iterator[str]:
     columns = _COLUMNS if reading is None else (*_COLUMNS, *_READING)
     yield csv_line(columns, raw=raw)
     for variant in variants:

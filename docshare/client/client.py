@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from docshare.client.events import Events
     from docshare.client.files import Files
     from docshare.client.imports import Imports
+    from docshare.client.invites import Invites
     from docshare.client.public import Public
+    from docshare.client.readership import Readership
     from docshare.client.settings import Settings
     from docshare.client.transport import Transport
     from docshare.client.variants import Variants
@@ -89,6 +91,13 @@ class Client:
         return Variants(self._transport)
 
     @cached_property
+    def invites(self) -> "Invites":
+        """Invitations: personal links by e-mail."""
+        from docshare.client.invites import Invites
+
+        return Invites(self._transport)
+
+    @cached_property
     def assets(self) -> "Assets":
         """Logos, backgrounds and sounds of files."""
         from docshare.client.assets import Assets
@@ -101,6 +110,13 @@ class Client:
         from docshare.client.events import Events
 
         return Events(self._transport)
+
+    @cached_property
+    def readership(self) -> "Readership":
+        """Who read a file, and how."""
+        from docshare.client.readership import Readership
+
+        return Readership(self._transport)
 
     @cached_property
     def account(self) -> "Account":

@@ -111,6 +111,15 @@ def test_in_a_pipe_nothing_is_opened(shared: FakeApi, shell: Shell) -> None:
     assert shell.opened == []
 
 
+@pytest.mark.parametrize("base", ["https://docs.example", "https://example.com/share"])
+def test_the_report_of_a_file_is_opened_where_its_link_lives(api: FakeApi, shell: Shell, base: str) -> None:
+    api.on("GET", f"/files/{ID}", {"uuid": UUID.format(1), "shortId": ID, "shareUrl": f"{base}/{ID}"})
+    shell.tty = True
+    shell.env["BROWSER"] = "firefox"
+    assert shell("open", ID, "--readership").out == f"{base}/readership/{UUID.format(1)}\n"
+    assert shell.opened == [f"{base}/readership/{UUID.format(1)}"]
+
+
 @pytest.mark.parametrize("link", ["file:///etc/passwd", "javascript:alert(1)", "", None, "--help"])
 def test_only_web_links_are_opened(api: FakeApi, shell: Shell, link: str | None) -> None:
     shell.tty = True

@@ -336,7 +336,7 @@ def test_without_a_readership_the_columns_are_left_out(book: Guestbook, shell: S
     done = shell("variants", "export", FILE, "--out", "-")
     assert done.lines[0].endswith("createdAt")
     assert "without the readership" in done.err
-    assert ("this server does not report it yet" in done.err) == (isinstance(answer, Answer) and answer.status == 404)
+    assert ("this server does not report it" in done.err) == (isinstance(answer, Answer) and answer.status == 404)
 
 
 def test_a_label_that_a_spreadsheet_would_run_is_made_harmless(book: Guestbook, shell: Shell) -> None:

@@ -1,0 +1,54 @@
+"""Asking again and again: the loop of ``readership show --watch`` and of ``wait``.
+
+As ``events tail`` does it: a failure is told once and then now and then, and ends it after a while; what the server
+refuses for good ends it at once; quiet makes it slower; the rate limit is kept clear of.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from docshare.cli.waiting import Trouble, is_final
+from docshare.client.errors import Refused, TransportError
+
+if TYPE_CHECKING:
+    from docshare.cli.context import Context
+    from docshare.client import Client
+
+T = TypeVar("T")
+
+_SLOWDOWN = 1.5  # each quiet answer makes the interval longer by this factor
+_JITTER = 0.1  # of the interval, so that many do not ask in step
+
+
+class Rounds(NamedTuple):
+    """``interval`` seconds between two questions, growing up to ``slowest`` while answers are empty; ``timeout``
+    seconds until the last one, None for no end; ``patience`` seconds of failure that are borne."""
+
+    interval: float
+    slowest: float
+    timeout: float | None = None
+    patience: float = 600.0
+
+
+def asked(context: "Context", client: "Client", ask: Callable[[], T], rounds: Rounds) -> Iterator[T]:
+    """What ``ask`` returns, again and again until the time is over. ``client``: whose pacing holds; it should not
+    repeat by itself. Raises what is refused for good; Stop (11) after failing for too long."""
+    trouble = Trouble(context, rounds.patience)
+    ends = None if rounds.timeout is None else context.monotonic() + rounds.timeout
+    interval = rounds.interval
+    while True:
+        try:
+            found = ask()
+        except (Refused, TransportError) as error:
+            if is_final(error):
+                raise
+            pause = trouble.after(error, rounds.interval)
+        else:
+            trouble.over()
+            yield found
+            interval = rounds.interval if found else min(interval * _SLOWDOWN, max(rounds.slowest, rounds.interval))
+            pause = max(interval * (1 + _JITTER * (2 * client.clock.chance() - 1)), client.spacing())
+        left = None if ends is None else ends - context.monotonic()
+        if left is not None and left <= 0:
+            return
+        context.sleep(pause if left is None else min(pause, left))

@@ -1,0 +1,103 @@
+"""How a session of a reader is shown, wherever one is: in the report, in a list, by ``wait``."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.output import Column, Spec
+from docshare.cli.text import clean, human_duration
+from docshare.client.errors import Refused
+
+if TYPE_CHECKING:
+    from docshare.cli.context import Context
+    from docshare.client import Client
+
+Row = Mapping[str, Any]
+Labels = Mapping[str, str]
+
+SEEN_MS = 1_000  # Spec gap: Readership, defined. A page with at least one second was seen.
+
+_LARGEST = 2**63
+_PLAIN = (
+    "id", "sessionId", "startedAt", "totalTimeMs", "pagesViewed", "country", "deviceType", "browser", "returning",
+    "email", "name", "fromInvite", "variantUuid", "contentVersion", "pages",
+)  # fmt: skip
+
+
+@contextmanager
+def owner_only() -> Iterator[None]:
+    """Say what a 403 can mean here. Spec: Readership. A foreign file is not hidden behind a 404 on these routes."""
+    try:
+        yield
+    except Refused as refusal:
+        if refusal.status == 403 and refusal.code == "forbidden":
+            refusal.hint = "Only the owner of a file sees its readership. Is it a file of another account?"
+        raise
+
+
+def number(row: Row, key: str) -> float:
+    """The number under ``key``; 0 where a server sends none that can be reckoned with."""
+    value = row.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return value if abs(value) <= _LARGEST else 0  # NaN is not either
+
+
+def objects(answer: Row, key: str) -> list[Row]:
+    """The objects of the list under ``key``; none where a server sends anything else."""
+    found = answer.get(key)
+    return [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
+
+
+def amount(value: float) -> str:
+    """A number without needless decimals: ``12``, ``66.7``."""
+    return str(int(value)) if value == int(value) else f"{value:.1f}"
+
+
+def who(row: Row, labels: Labels) -> str:
+    """Whom a session belongs to, as far as it is known: name, address or the label of the link."""
+    known = row.get("name") or row.get("email") or labels.get(str(row.get("variantUuid")))
+    return str(known or "")
+
+
+def columns(labels: Labels) -> tuple[Column, ...]:
+    """The columns of a table of sessions. ``labels``: of variants, by UUID."""
+    return (
+        Column("startedAt", "STARTED", kind="when"),
+        Column("who", "READER", role="bold", flexible=True, show=lambda row: who(row, labels)),
+        Column("totalTimeMs", "TIME", kind="duration"),
+        Column("pagesViewed", "PAGES"),
+        Column("contentVersion", "VERSION", rank=4),
+        Column("returning", "AGAIN", kind="flag", rank=5),
+        Column("country", "COUNTRY", rank=3),
+        Column("deviceType", "DEVICE", rank=6),
+        Column("browser", "BROWSER", rank=7),
+        Column("sessionId", "SESSION", role="id", rank=2),
+    )
+
+
+def labels_of(client: "Client", file: str) -> dict[str, str]:
+    """The labels of the variants of ``file`` by UUID; none where the credential may not list them."""
+    try:
+        variants = client.variants.list(file)
+    except Refused:  # a comfort: the sessions are shown with or without it
+        return {}
+    return {str(row["uuid"]): str(row["label"]) for row in variants if row.get("uuid") and row.get("label")}
+
+
+def session_spec(labels: Labels) -> Spec:
+    """How sessions are printed, one or many. ``labels``: of variants, by UUID."""
+
+    def human(row: Row, context: "Context") -> Iterator[str]:
+        screen = context.out_screen
+        pages = int(number(row, "pagesViewed"))
+        facts = (
+            who(row, labels) or "somebody",
+            f"read {pages} {'page' if pages == 1 else 'pages'} in {human_duration(int(number(row, 'totalTimeMs')))}",
+            row.get("country"),
+            row.get("deviceType"),
+        )
+        told = f" {screen.glyph('·')} ".join(clean(str(fact)) for fact in facts if fact)
+        yield f"{told}  {screen.paint('dim', clean(str(row.get('sessionId', ''))))}"
+
+    return Spec(table=columns(labels), plain=_PLAIN, id="sessionId", empty="nobody has read it yet", human=human)

@@ -1,0 +1,48 @@
+"""Small pictures of the pages of a PDF, drawn on this machine."""
+
+import base64
+import io
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from docshare.report import Picture
+
+_WIDTH, _HEIGHT = 280, 560  # pixels; the first that a page fills decides
+_QUALITY = 62
+
+
+def thumbnails(path: Path, pages: Sequence[int], done: Callable[[int], None]) -> "dict[int, Picture]":
+    """The pages ``pages`` of the PDF at ``path`` as ``data:`` addresses of JPEGs, by number.
+
+    ``done`` is told how many are through. Pages that cannot be drawn are left out, all of them if the document cannot
+    be opened.
+    """
+    import pypdfium2
+
+    found: dict[int, Picture] = {}
+    try:
+        document = pypdfium2.PdfDocument(path)
+    except pypdfium2.PdfiumError:
+        return found
+    try:
+        for count, number in enumerate(pages, 1):
+            if number <= len(document):
+                with suppress(pypdfium2.PdfiumError, ValueError, MemoryError):
+                    found[number] = _picture(document[number - 1])
+            done(count)
+    finally:
+        document.close()
+    return found
+
+
+def _picture(page: Any) -> "Picture":
+    from docshare.report import Picture
+
+    wide, tall = page.get_size()
+    image = page.render(scale=min(_WIDTH / max(wide, 1), _HEIGHT / max(tall, 1))).to_pil().convert("RGB")
+    target = io.BytesIO()
+    image.save(target, "JPEG", quality=_QUALITY, optimize=True)
+    return Picture(f"data:image/jpeg;base64,{base64.b64encode(target.getvalue()).decode()}", *image.size)

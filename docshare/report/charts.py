@@ -1,0 +1,173 @@
+"""The charts: columns, a map of hours, bars. Each takes numbers that are already checked."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from markupsafe import Markup
+
+from docshare.report import words
+from docshare.report.svg import element, ornament, percent, picture, tip
+
+HEAT_STEPS = 5
+_TOPS = (4, 8, 20, 40, 60, 120, 240, 600, 1_200, 2_400, 3_600, 7_200, 14_400, 86_400)  # seconds
+_Kind = TypeVar("_Kind")
+_MOST_COLUMNS = 120
+_NARROW = 20  # so many columns that a word in the middle of the outer ones would stand out
+_GRID = (0.0, 25.0, 50.0, 75.0)  # percent from the top
+
+
+@dataclass(frozen=True)
+class Column:
+    """``share``: its height in percent of the chart; ``tip``: what it says; ``label``: on the axis, if it has one, a
+    ``minor`` one only where there is room; ``strong``: stands out."""
+
+    share: float
+    tip: str
+    label: str = ""
+    minor: bool = False
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """``plot`` and ``axis``: drawings that stand one above the other; ``scale``: words beside the plot, from the top
+    down."""
+
+    plot: Markup
+    axis: Markup
+    scale: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart with its heading, a sentence about what it shows, and the same as a table: ``head`` and ``lines``."""
+
+    key: str
+    title: str
+    insight: str
+    chart: Chart
+    head: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]
+
+
+def thinned(found: Sequence[_Kind]) -> Sequence[_Kind]:
+    """At most as many as a chart has room for, evenly spread."""
+    return found[:: max(1, -(-len(found) // _MOST_COLUMNS))]
+
+
+def numbered(place: int, count: int, page: str, share: float, said: str) -> Column:
+    """The column of a page that stands at ``place`` of ``count``, some of which have their number beneath."""
+    each = max(1, -(-count // 12))
+    return Column(share, said, page if place % each == 0 else "", minor=place % (each * 2) != 0)
+
+
+def columns(key: str, title: str, description: str, found: Sequence[Column], scale: tuple[str, ...]) -> Chart:
+    """Columns side by side over a grid; ``scale``: what stands beside it, from the top down."""
+    step = 100 / max(len(found), 1)
+    gap = min(step * 0.22, 0.7)
+    drawn = [_column(number * step, step, gap, column) for number, column in enumerate(found)]
+    plot = picture(key, title, description, *_grid(), *drawn, class_="plot")
+    return Chart(plot, _axis(found, step), scale)
+
+
+def _grid() -> list[Markup]:
+    return [element("line", x1="0", x2="100%", y1=percent(y), y2=percent(y), class_="grid") for y in _GRID]
+
+
+def _column(x: float, step: float, gap: float, column: Column) -> Markup:
+    # What is not nothing must be seen.
+    height = max(column.share, 0.8) if column.share > 0 else 0
+    bar = element(
+        "rect", x=percent(x + gap), y=percent(100 - height), width=percent(step - 2 * gap), height=percent(height),
+        rx="2", class_="bar strong" if column.strong else "bar",
+    )  # fmt: skip
+    reach = element("rect", x=percent(x), y="0", width=percent(step), height="100%", class_="reach")
+    return element("g", tip(column.tip), reach, bar, class_="tipped")
+
+
+def _axis(found: Sequence[Column], step: float) -> Markup:
+    labels = []
+    for number, column in enumerate(found):
+        if not column.label:
+            continue
+        x, anchor = (number + 0.5) * step, "middle"
+        if len(found) > _NARROW and number == 0:
+            x, anchor = 0.0, "start"
+        elif len(found) > _NARROW and number == len(found) - 1:
+            x, anchor = 100.0, "end"
+        class_ = "minor" if column.minor else None
+        labels.append(element("text", column.label, x=percent(x), y="14", text_anchor=anchor, class_=class_))
+    return ornament(*labels, class_="axis")
+
+
+def rounded_top(highest: int) -> int:
+    """The top of a scale for counts: 4, 8, 20, 40, 80, 200, ..., so that its quarters are whole."""
+    unit = 1
+    while unit * 20 < highest:
+        unit *= 10
+    return next(factor * unit for factor in (4, 8, 20) if factor * unit >= highest)
+
+
+def rounded_time(longest: int) -> int:
+    """The top of a scale for durations of up to ``longest``, in milliseconds like it, with quarters that read well."""
+    return next((top * 1_000 for top in _TOPS if top * 1_000 >= longest), longest)
+
+
+def heat_map(key: str, title: str, description: str, cells: Sequence[Sequence[int]], names: Sequence[str]) -> Chart:
+    """Rows of 24 hours, named ``names``; the darker, the more, and the count stands in it where there is room."""
+    highest = max((count for row in cells for count in row), default=0)
+    height = 100 / len(cells)
+    drawn = []
+    for line, row in enumerate(cells):
+        for hour, found in enumerate(row):
+            said = f"{names[line]}, {words.hour(hour)} UTC: {words.plural(found, 'view')}"
+            drawn.append(_cell(hour * 100 / 24, line * height, height, found, highest, said))
+    labels = [
+        element("text", f"{hour:02d}", x=percent((hour + 0.5) * 100 / 24), y="14", text_anchor="middle",
+                class_="minor" if hour % 6 else None)
+        for hour in range(0, 24, 3)
+    ]  # fmt: skip
+    return Chart(
+        picture(key, title, description, *drawn, class_="plot heat-map"),
+        ornament(*labels, class_="axis"),
+        tuple(name[:3] for name in names),
+    )
+
+
+def _cell(x: float, y: float, height: float, found: int, highest: int, said: str) -> Markup:
+    level = heat(found, highest)
+    box = element(
+        "rect", x=percent(x + 0.25), y=percent(y + 0.8), width=percent(100 / 24 - 0.5), height=percent(height - 1.6),
+        rx="4", class_=f"heat heat-{level}",
+    )  # fmt: skip
+    if not found:
+        return box
+    middle = {"x": percent(x + 50 / 24), "y": percent(y + height / 2), "dy": "0.35em", "text_anchor": "middle"}
+    short = str(found) if found < 1_000 else "∞" if found >= 10**6 else f"{found // 1_000}k"
+    word = element("text", short, class_=f"heat-word on-{level}", **middle)
+    return element("g", tip(said), box, word, class_="tipped")
+
+
+def heat(found: int, highest: int) -> int:
+    """The step of ``found`` on the way to ``highest``: 0 for nothing, up to ``HEAT_STEPS``."""
+    return math.ceil(found / highest * HEAT_STEPS) if highest and found else 0
+
+
+def bar(share: float, class_: str = "") -> Markup:
+    """One bar of ``share`` percent on its track."""
+    fill = element("rect", width=percent(share), height="100%", rx="3", class_="bar")
+    return ornament(fill, class_=f"track {class_}".strip())
+
+
+def stack(parts: Sequence[tuple[str, int]]) -> Markup:
+    """Parts of a whole, ``(class, number)``, one behind the other."""
+    whole = sum(found for _, found in parts) or 1
+    drawn, x = [], 0.0
+    for class_, found in parts:
+        width = found * 100 / whole
+        if found:
+            drawn.append(element("rect", x=percent(x), width=percent(width), height="100%", class_=class_))
+        x += width
+    return ornament(*drawn, class_="track stack")

@@ -1,0 +1,224 @@
+"""The sections about the whole document: figures, views over time, read-through, peak times, breakdowns."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from markupsafe import Markup
+
+from docshare.report import charts, countries, words
+from docshare.report.charts import Column, Figure
+from docshare.report.values import Row, block, number, rows, share, text
+
+_SHOWN_LABELS = 8
+# Key of the report, heading.
+_BREAKDOWNS = (
+    ("countries", "Countries"),
+    ("sources", "How they came"),
+    ("devices", "Devices"),
+    ("browsers", "Browsers"),
+    ("referrers", "Pages that led here"),
+    ("viewerModes", "Viewer modes"),
+)
+_NAMED: dict[str, Callable[[str], str]] = {"countries": countries.name_of, "viewerModes": str.capitalize}
+# Monday first: the week as most calendars show it.
+_WEEK = (1, 2, 3, 4, 5, 6, 0)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One figure: its name, the figure, and a ``note`` beneath. ``live``: scripts keep it up to date."""
+
+    name: str
+    figure: str
+    note: str = ""
+    live: bool = False
+
+
+@dataclass(frozen=True)
+class Label:
+    """One line of a breakdown."""
+
+    name: str
+    count: str
+    share: str
+    bar: Markup
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """One breakdown: the longest bars at once, the ``rest`` on demand."""
+
+    key: str
+    title: str
+    first: tuple[Label, ...]
+    rest: tuple[Label, ...]
+
+
+def tiles(report: Row) -> list[Tile]:
+    """The figures that everybody looks for, as far as the plan shows them."""
+    summary = block(report.get("summary"))
+    found = [
+        Tile("Views", words.count(number(summary.get("totalViews"))), _sessions_note(summary)),
+        Tile("Visitors", words.count(number(summary.get("uniqueVisitors"))), _returning_note(summary)),
+        Tile("Average reading time", words.duration(number(summary.get("avgTimeMs"))), _median_note(summary)),
+    ]
+    if "completionRate" in summary:
+        found.append(Tile("Pages seen", words.percent(share(summary["completionRate"])), "of all pages, on average"))
+    found.append(Tile("Countries", words.count(number(summary.get("uniqueCountries")))))
+    found.append(Tile("Downloads", words.count(number(summary.get("downloads")))))
+    if "totalTurns" in summary:
+        back = words.percent(share(summary.get("backTurnShare")))
+        found.append(Tile("Page turns", words.count(number(summary["totalTurns"])), f"{back} went back"))
+    if "invitedNotViewed" in summary:
+        found.append(Tile("Invited, not opened", words.count(number(summary["invitedNotViewed"]))))
+    return found
+
+
+def _sessions_note(summary: Row) -> str:
+    return f"in {words.plural(number(summary.get('totalSessions')), 'finished session')}"
+
+
+def _returning_note(summary: Row) -> str:
+    if "newSessions" not in summary:
+        return ""
+    new, returning = number(summary["newSessions"]), number(summary.get("returningSessions"))
+    return f"{words.count(new)} new, {words.count(returning)} returning sessions"
+
+
+def _median_note(summary: Row) -> str:
+    return f"median {words.duration(number(summary['medianTimeMs']))}" if "medianTimeMs" in summary else ""
+
+
+def reading_now(report: Row) -> int | None:
+    """How many are reading at this moment; None where the plan does not say."""
+    summary = block(report.get("summary"))
+    return number(summary["activeReaders"]) if "activeReaders" in summary else None
+
+
+def views(report: Row) -> Figure | None:
+    """Views per day; None where the plan does not show them."""
+    if "viewsOverTime" not in report:
+        return None
+    days = [(text(row.get("day")), number(row.get("count"))) for row in rows(report["viewsOverTime"])]
+    top = charts.rounded_top(max((found for _, found in days), default=0))
+    last = len(days) - 1
+    found = [_day(day, found, top, place, last - place) for place, (day, found) in enumerate(days)]
+    insight = _busiest(days)
+    scale = tuple(words.count(top * quarter // 4) for quarter in (4, 3, 2, 1, 0))
+    chart = charts.columns("views", "Views per day", insight, found, scale)
+    lines = tuple((words.long_day(day), words.count(found)) for day, found in reversed(days))
+    return Figure("views", f"The last {len(days)} days", insight, chart, ("Day", "Views"), lines)
+
+
+def _day(day: str, found: int, top: int, before: int, after: int) -> Column:
+    """The column of one day that has ``before`` days on its left and ``after`` on its right."""
+    outer = not before or not after
+    labelled = outer or (after % 7 == 0 and before > 3)
+    return Column(
+        found * 100 / top,
+        f"{words.long_day(day)}: {words.plural(found, 'view')}",
+        words.short_day(day) if labelled else "",
+        minor=not outer and after % 14 != 0,
+    )
+
+
+def _busiest(days: Sequence[tuple[str, int]]) -> str:
+    whole = sum(found for _, found in days)
+    if not whole:
+        return "No views in this time."
+    day, most = max(days, key=lambda each: each[1])
+    return f"{words.plural(whole, 'view')} in this time; the most on {words.long_day(day)}: {words.count(most)}."
+
+
+def funnel(report: Row) -> Figure | None:
+    """How far readers get; None where the plan does not show it."""
+    if "funnel" not in report:
+        return None
+    steps = [
+        (number(row.get("page")), number(row.get("reached")), share(row.get("pct"))) for row in rows(report["funnel"])
+    ]
+    shown = charts.thinned(steps)
+    found = [
+        charts.numbered(
+            place,
+            len(shown),
+            words.count(page),
+            pct,
+            f"Page {words.count(page)}: {words.plural(reached, 'session')}, {words.percent(pct)}",
+        )
+        for place, (page, reached, pct) in enumerate(shown)
+    ]
+    insight = _steepest(steps)
+    chart = charts.columns("funnel", "Share of sessions that reached each page", insight, found, _PERCENTS)
+    lines = tuple((words.count(page), words.count(reached), words.percent(pct)) for page, reached, pct in steps[:1000])
+    return Figure("funnel", "How far they read", insight, chart, ("Page", "Sessions that reached it", "Share"), lines)
+
+
+_PERCENTS = ("100%", "75%", "50%", "25%", "0")
+
+
+def _steepest(steps: Sequence[tuple[int, int, float]]) -> str:
+    if not steps or not steps[0][1]:
+        return "Nobody has finished reading yet."
+    page, _, pct = steps[-1]
+    said = f"{words.percent(pct)} of the sessions reached page {words.count(page)}, the last one."
+    drops = [(before[2] - after[2], before[0]) for before, after in pairwise(steps)]
+    most, where = max(drops, default=(0.0, 0), key=lambda drop: drop[0])
+    if most <= 0:
+        return said
+    return f"{said} The largest drop is after page {words.count(where)}, where {words.percent(most)} stop."
+
+
+def peak_times(report: Row) -> Figure | None:
+    """Views by day of the week and hour; None where the plan does not show them."""
+    if "peakTimes" not in report:
+        return None
+    cells = [[0] * 24 for _ in range(7)]
+    for row in rows(report["peakTimes"]):
+        day, hour = row.get("dow"), row.get("hour")
+        if isinstance(day, int) and isinstance(hour, int) and 0 <= day < 7 and 0 <= hour < 24:
+            cells[day][hour] = number(row.get("count"))
+    week = [cells[day] for day in _WEEK]
+    names = [words.DAYS[day] for day in _WEEK]
+    insight = _peak(week, names)
+    chart = charts.heat_map("peaks", "Views by day of the week and hour", insight, week, names)
+    busy = sorted(
+        ((found, line, hour) for line, row in enumerate(week) for hour, found in enumerate(row) if found),
+        key=lambda each: (-each[0], each[1], each[2]),
+    )
+    lines = tuple((names[line], f"{hour:02d}:00", words.count(found)) for found, line, hour in busy)
+    return Figure("peaks", "When they read", insight, chart, ("Day", "Hour (UTC)", "Views"), lines)
+
+
+def _peak(week: Sequence[Sequence[int]], names: Sequence[str]) -> str:
+    most, line, hour = max((found, -line, -hour) for line, row in enumerate(week) for hour, found in enumerate(row))
+    if not most:
+        return "No views yet."
+    return f"The busiest hour is {names[-line]}, {words.hour(-hour)} UTC: {words.plural(most, 'view')}."
+
+
+def breakdowns(report: Row) -> list[Breakdown]:
+    """The breakdowns that the plan shows and that have something in them."""
+    found = []
+    for key, title in _BREAKDOWNS:
+        counted = [(text(row.get("label")) or "Unknown", number(row.get("count"))) for row in rows(report.get(key))]
+        if not counted:
+            continue
+        labels = _labels(counted, _NAMED.get(key, str))
+        found.append(Breakdown(key, title, labels[:_SHOWN_LABELS], labels[_SHOWN_LABELS:]))
+    return found
+
+
+def _labels(counted: Sequence[tuple[str, int]], named: Callable[[str], str]) -> tuple[Label, ...]:
+    whole = sum(found for _, found in counted) or 1
+    highest = max((found for _, found in counted), default=0) or 1
+    return tuple(
+        Label(
+            named(label),
+            words.count(found),
+            words.percent(round(found * 100 / whole)),
+            charts.bar(found * 100 / highest),
+        )
+        for label, found in counted
+    )

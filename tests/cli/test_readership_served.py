@@ -1,0 +1,227 @@
+"""The readership by the command line against a real server, with readers who read by a clock of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cast import Person, World
+from tests.support.fakefeed import FakeTime
+from tests.support.leaving import EVERYTHING, Hand
+from tests.support.owner import put
+from tests.support.pdfs import simple_pdf
+from tests.support.reader import Reader, everybody_leaves
+from tests.support.shell import Ended, Shell
+
+Desk = Callable[[Person], Shell]
+
+
+@pytest.fixture
+def pia(desk: Desk, world: World) -> Shell:
+    return desk(world.pia)
+
+
+@pytest.fixture
+def file(world: World) -> str:
+    """A document of three pages."""
+    return str(world.pia.upload()["shortId"])
+
+
+def done(ended: Ended, code: int = 0) -> Any:
+    """What a command printed as JSON; it must have ended with ``code``."""
+    assert ended.code == code, ended.err
+    return json.loads(ended.out) if ended.out else None
+
+
+def guest(shell: Shell, file: str, label: str) -> str:
+    """The short id of a new variant."""
+    return str(done(shell("variants", "create", file, "--label", label, "--json"))["shortId"])
+
+
+def read(world: World, link: str, *pages: int, seconds: int = 7, **how: Any) -> None:
+    """Somebody opens a link, reads these pages and goes."""
+    reader = Reader(world, link, **how)
+    for page in pages:
+        assert reader.reads(seconds, page, input=True, turns=int(page != pages[0])) == 204
+    assert reader.leaves() == 204
+    everybody_leaves(world)
+
+
+def reasons(shell: Shell, file: str, *options: str) -> dict[str, str]:
+    ended = shell("pending", file, *options, "--json")
+    assert ended.code == (13 if json.loads(ended.out) else 0), ended.err
+    return {row["name"]: row["reason"] for row in json.loads(ended.out)}
+
+
+def test_who_has_not_read_follows_what_readers_do(world: World, pia: Shell, file: str, tmp_path: Path) -> None:
+    ann, bob = guest(pia, file, "Ann"), guest(pia, file, "Bob")
+    eve = done(pia("invites", "create", file, "eve@example.com", "--json"))
+    link = eve["url"].rpartition("/")[2]
+    assert reasons(pia, file) == {"Bob": "never", "Ann": "never", "eve@example.com": "never"}
+
+    read(world, ann, 1, 2, 3)
+    read(world, link, 1)
+    assert reasons(pia, file) == {"Bob": "never", "eve@example.com": "stopped_early"}
+    assert reasons(pia, file, "--page", "1", "--min-time", "7s") == {"Bob": "never"}
+
+    read(world, bob, 1, 2, 3)
+    read(world, link, 2, 3)
+    assert reasons(pia, file) == {}
+
+    new = tmp_path / "new.pdf"
+    new.write_bytes(simple_pdf(pages=2))
+    done(pia("files", "replace", file, new, "--json"))
+    assert set(reasons(pia, file).values()) == {"old_version"}
+    assert reasons(pia, file, "--any-version") == {}
+    read(world, bob, 1, 2)
+    assert reasons(pia, file) == {"Ann": "old_version", "eve@example.com": "old_version"}
+    done(pia("variants", "revoke", ann, "--file", file, "--yes", "--json"))
+    assert reasons(pia, file) == {"eve@example.com": "old_version"}
+
+
+def test_a_wait_ends_with_the_reader_it_is_for(world: World, pia: Shell, file: str, time: FakeTime) -> None:
+    ann, bob = guest(pia, file, "Ann"), guest(pia, file, "Bob")
+    visits = iter([(bob, 30, [3]), (ann, 7, [1, 3]), (ann, 30, [3])])
+
+    def visit(_: float) -> None:
+        link, seconds, pages = next(visits)
+        read(world, link, *pages, seconds=seconds)
+
+    def nobody_comes(seconds: float) -> None:
+        world.clock.advance(seconds=seconds)
+
+    time.on_sleep = visit
+    line = ("wait", file, "--variant", "label:Ann", "--page", "3", "--min-time", "20s", "--timeout", "1h", "--json")
+    session = done(pia(*line))
+    assert (session["pages"], session["totalTimeMs"]) == ([{"page": 3, "timeMs": 30_000}], 30_000)
+    assert done(pia(*line))["sessionId"] == session["sessionId"]  # it has happened already
+    time.on_sleep = nobody_comes
+    assert done(pia(*line[:-1], "--new", "--json"), 124) is None
+
+
+def test_a_wait_for_nobody_is_over_in_time(pia: Shell, file: str, time: FakeTime) -> None:
+    assert done(pia("wait", file, "--timeout", "10m", "--json"), 124) is None
+    assert time.passed == 600
+
+
+def test_the_report_its_pages_and_sessions_agree(world: World, pia: Shell, file: str) -> None:
+    ann = guest(pia, file, "Ann")
+    read(world, ann, 1, 2)
+    read(world, file, 1, address="203.0.113.7")
+    report = done(pia("readership", "show", file, "--json"))
+    sessions = done(pia("readership", "sessions", file, "--json"))
+    pages = done(pia("readership", "pages", file, "--json"))["pages"]
+    assert report["summary"]["totalSessions"] == len(sessions) == 2
+    assert [row["totalTimeMs"] for row in sessions] == [14_000, 7_000]
+    assert [row["avgDurationMs"] * row["views"] for row in pages] == [14_000, 7_000, 0]
+    assert {row["sessionId"] for row in report["sessions"]} == {row["sessionId"] for row in sessions}
+    pia.tty = True
+    shown = pia("readership", "show", file, "--no-color")
+    assert (shown.code, "report.pdf · plan pro" in shown.out) == (0, True)
+    assert "Ann" in pia("readership", "sessions", file, "--no-color").out
+
+
+def test_an_explanation_adds_up(world: World, pia: Shell, file: str) -> None:
+    reader = Reader(world, file)
+    reader.reads(5, 1)
+    world.clock.advance(seconds=5)
+    reader.tell(read={2: 10**9}, visibleMs=10**9, turns=1)  # claims far more than has passed
+    reader.leaves()
+    everybody_leaves(world)
+    row = done(pia("readership", "sessions", file, "--json"))[0]
+    told = done(pia("explain", row["sessionId"], "--json"))
+    assert told["totalTimeMs"] == row["totalTimeMs"] == 10_000
+    accepted = [page["ms"] for beacon in told["beacons"] for page in beacon["accepted"]]
+    assert sum(accepted) == sum(page["timeMs"] for page in told["pages"]) == 10_000
+    lines = pia("explain", row["sessionId"], "--file", file).lines
+    assert [line.split("\t")[7:] for line in lines] == [
+        ["5000", "5000", ""], ["1000000000", "5000", "less time had passed"], ["0", "0", ""],
+    ]  # fmt: skip
+    pia.tty = True
+    story = pia("explain", row["sessionId"], "--no-color").lines
+    assert story[:2] == ["human: a reader, and counted", "because: visible for 5 seconds"]
+    assert any(line.endswith(": a minute after the page was hidden or closed") for line in story)
+
+
+def test_an_uncounted_session_can_be_explained_too(world: World, pia: Shell, file: str) -> None:
+    Reader(world, file).reads(2)
+    everybody_leaves(world)
+    assert done(pia("readership", "sessions", file, "--json")) == []
+    found = world.rt.db.row("SELECT uuid FROM view_sessions")
+    assert found is not None
+    told = done(pia("explain", found[0], "--file", file, "--json"))
+    assert (told["class"], told["totalTimeMs"]) == ("scanner", 2_000)
+
+
+@pytest.mark.parametrize(("name", "skipped"), [("fay", 4), ("bea", 3), ("pia", 0)])
+def test_an_export_holds_what_the_plan_shows(world: World, desk: Desk, tmp_path: Path, name: str, skipped: int) -> None:
+    person: Person = getattr(world, name)
+    file = str(person.upload()["shortId"])
+    read(world, file, 1)
+    rows = done(desk(person)("readership", "export", file, "-o", tmp_path / "out", "--json"))
+    assert sum("skipped" in row for row in rows) == skipped
+    assert json.loads((tmp_path / "out" / "readership.json").read_text())["summary"]["totalSessions"] == 1
+    assert len(list((tmp_path / "out").iterdir())) == 5 - skipped
+    shell = desk(person)
+    shell.tty = True
+    last = shell("readership", "show", file, "--no-color").lines[-1]
+    assert ("need Pro" in last, "need Basic" in last) == (name != "pia", name == "fay")
+
+
+def test_what_readers_left_is_shown(world: World, pia: Shell) -> None:
+    made = world.pia.upload()
+    put(world, made, **EVERYTHING)
+    file, reader = made["shortId"], Hand(world, made["shortId"])
+    reader.mark(2, "pick")
+    reader.annotate(3, "=Move this")
+    reader.note("A\u202e typo", public=True)
+    assert reader.send("POST", "receipt", {"name": "Ann Lee"}).status_code == 201
+
+    page, who, mark = pia("readership", "marks", file).lines[0].split("\t")
+    assert (page, who[:7], mark) == ("2", "Reader ", "pick")
+    assert pia("readership", "annotations", file).lines[0].split("\t")[2:5] == [
+        who, '{"x":0.1,"y":0.2,"width":0.3,"height":0.4}', "=Move this",
+    ]  # fmt: skip
+    told = [line.split("\t")[:3:2] for line in pia("readership", "notes", file).lines]
+    assert sorted(told) == [["note", "Ann"], ["receipt", "Ann Lee"]]
+    assert "A\\u202e typo" in pia("readership", "notes", file).out
+    for words, route in (("marks", "page-marks"), ("annotations", "annotations")):
+        sheet = world.pia.get(f"/api/v1/files/{file}/{route}?format=csv").data
+        assert pia("readership", words, file, "--format", "csv").out.encode() == sheet
+        assert "'=Move this" in sheet.decode() or words == "marks"
+
+
+def test_nothing_left_is_shown_as_nothing(pia: Shell, file: str) -> None:
+    for words in ("marks", "annotations"):
+        assert pia("readership", words, file).out == ""
+        header = pia("readership", words, file, "--format", "csv").out
+        assert "page" in header.splitlines()[0]
+    assert done(pia("readership", "notes", file, "--json")) == {"notes": [], "receipts": []}
+
+
+READING = [
+    ("readership", "show"), ("readership", "pages"), ("readership", "sessions"), ("readership", "marks"),
+    ("readership", "annotations"), ("readership", "notes"), ("wait",),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", READING, ids=" ".join)
+def test_a_foreign_file_is_forbidden_and_an_unknown_one_not_found(
+    world: World, desk: Desk, file: str, words: tuple[str, ...]
+) -> None:
+    mal = desk(world.mal)
+    foreign = mal(*words, file, "--json")
+    assert (foreign.code, foreign.out) == (5, "")
+    assert "Only the owner" in foreign.error["hint"]
+    assert mal(*words, "aaaaaaaaaaaa", "--json").code == 3
+
+
+@pytest.mark.parametrize("words", [*READING[1:], ("pending",)], ids=" ".join)
+def test_what_the_plan_lacks_is_6(world: World, desk: Desk, words: tuple[str, ...]) -> None:
+    file = str(world.fay.upload()["shortId"])
+    refused = desk(world.fay)(*words, file, "--json")
+    assert (refused.code, refused.out) == (6, "")

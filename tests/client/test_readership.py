@@ -1,0 +1,102 @@
+"""The readership: what is asked, and walks over sessions that lose nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from docshare.client import Client
+from docshare.client.errors import NotAnApi, Refused
+from docshare.contract.problems import Problem
+from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, Heard, problem
+
+FILE = "aB3dE5fG7hJ9"
+PATH = f"/files/{FILE}"
+SESSIONS = f"{PATH}/readership/sessions"
+CSV = Answer(b"page,mark\r\n1,pick\r\n", 200, {"Content-Type": "text/csv; charset=utf-8"})
+
+
+def stocked(api: FakeApi, count: int, first: int = 1) -> None:
+    """Give the file sessions with ids from ``first``, paged as the API does it."""
+
+    def page(heard: Heard) -> list[dict[str, Any]]:
+        since, limit = int(heard.query["since"]), int(heard.query["limit"])
+        return [{"id": number} for number in range(first, first + count) if number > since][:limit]
+
+    api.on("GET", SESSIONS, page)
+
+
+def ids(client: Client, cursor: int = 0) -> list[int]:
+    return [row["id"] for row in client.readership.sessions_after(FILE, cursor)]
+
+
+def test_each_call_is_its_route(api: FakeApi, client: Client) -> None:
+    one = f"{SESSIONS}/{UUID.format(7)}"
+    for path in ("/readership", "/readership/pages", "/page-marks", "/annotations", "/feedback"):
+        api.on("GET", PATH + path, {"at": path})
+    api.on("GET", one, {"at": "one"})
+    reader = client.readership
+    answers = [reader.report(FILE), reader.pages(FILE), reader.marks(FILE), reader.annotations(FILE)]
+    answers += [reader.feedback(FILE), reader.session(FILE, UUID.format(7))]
+    assert [answer["at"] for answer in answers] == [
+        "/readership", "/readership/pages", "/page-marks", "/annotations", "/feedback", "one",
+    ]  # fmt: skip
+    assert all(heard.query == {} for heard in api.heard)
+
+
+def test_csv_is_the_bytes_of_the_server(api: FakeApi, client: Client) -> None:
+    api.on("GET", f"{PATH}/page-marks", CSV)
+    api.on("GET", f"{PATH}/annotations", CSV)
+    assert client.readership.marks_csv(FILE) == client.readership.annotations_csv(FILE) == b"page,mark\r\n1,pick\r\n"
+    assert [heard.query for heard in api.heard] == [{"format": "csv"}] * 2
+
+
+def test_what_is_no_csv_is_no_api(api: FakeApi, client: Client) -> None:
+    api.on("GET", f"{PATH}/page-marks", {"pages": []})
+    with pytest.raises(NotAnApi):
+        client.readership.marks_csv(FILE)
+
+
+@pytest.mark.parametrize("count", [0, 1, 99, 100, 101, 250])
+def test_a_walk_sees_every_session_once(api: FakeApi, client: Client, count: int) -> None:
+    stocked(api, count)
+    assert ids(client) == list(range(1, count + 1))
+
+
+def test_a_walk_goes_on_behind_a_cursor(api: FakeApi, client: Client) -> None:
+    stocked(api, 250)
+    assert ids(client, 190) == list(range(191, 251))
+
+
+def test_a_server_that_pages_in_smaller_steps_is_walked_to_the_end(api: FakeApi, client: Client) -> None:
+    api.on("GET", SESSIONS, [{"id": 1}, {"id": 2}], [{"id": 9}], [])
+    assert ids(client) == [1, 2, 9]
+
+
+def test_the_walk_keeps_clear_of_the_rate_limit(api: FakeApi, client: Client, time: FakeTime) -> None:
+    tight = {"RateLimit": "limit=120, remaining=24, reset=30"}
+    api.on("GET", SESSIONS, Answer([{"id": 1}], 200, tight), Answer([], 200, tight))
+    ids(client)
+    assert sum(time.slept) > 0
+
+
+@pytest.mark.parametrize("rows", [[{"id": 2}, {"id": 1}], [{"id": 0}], [{}], [{"id": "7"}], [{"id": 3}, {"id": 3}]])
+def test_sessions_that_go_backward_are_no_api(api: FakeApi, client: Client, rows: list[dict[str, Any]]) -> None:
+    api.on("GET", SESSIONS, rows)
+    with pytest.raises(NotAnApi):
+        ids(client)
+
+
+@pytest.mark.parametrize("word", ["..", "", "7", "../../variants"])
+def test_only_a_uuid_becomes_part_of_a_path(api: FakeApi, client: Client, word: str) -> None:
+    with pytest.raises(Problem) as caught:
+        client.readership.session(FILE, word)
+    assert (caught.value.code, api.heard) == ("not_found", [])
+
+
+def test_a_foreign_file_is_forbidden(api: FakeApi, client: Client) -> None:
+    api.on("GET", f"{PATH}/readership", problem(403, "forbidden"))
+    with pytest.raises(Refused) as caught:
+        client.readership.report(FILE)
+    assert (caught.value.status, caught.value.code) == (403, "forbidden")
