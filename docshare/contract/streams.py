@@ -63,11 +63,13 @@ SESSIONS = Stream(
         "email",
         "name",
         "fromInvite",
+        "inviteUuid",
         "variantUuid",
         "contentVersion",
+        "shownPages",
         "pages",
     ),
-    frozenset({"country", "email", "name", "variantUuid"}),
+    frozenset({"country", "email", "name", "inviteUuid", "variantUuid"}),
 )
 
 FIRST_ID = 2  # Spec gap: so that since=1 walks the whole history

@@ -188,6 +188,8 @@ CREATE TABLE grants (
 ) WITHOUT ROWID;
 ALTER TABLE view_sessions ADD COLUMN viewer_id INTEGER REFERENCES viewers(id) ON DELETE SET NULL;
 ALTER TABLE view_sessions ADD COLUMN invite_id INTEGER REFERENCES invites(id) ON DELETE SET NULL;
+ALTER TABLE view_sessions ADD COLUMN email TEXT;
+ALTER TABLE view_sessions ADD COLUMN name TEXT;
 CREATE INDEX view_sessions_viewer ON view_sessions(viewer_id) WHERE viewer_id IS NOT NULL;
 CREATE INDEX view_sessions_invite ON view_sessions(invite_id) WHERE invite_id IS NOT NULL;
 ALTER TABLE notes ADD COLUMN viewer_id INTEGER REFERENCES viewers(id) ON DELETE SET NULL;
@@ -208,10 +210,11 @@ CREATE TABLE annotations (
 CREATE INDEX annotations_file ON annotations(file_id, page, id);
 CREATE INDEX annotations_viewer ON annotations(viewer_id);
 CREATE TABLE receipts (
-    viewer_id INTEGER PRIMARY KEY REFERENCES viewers(id) ON DELETE CASCADE,
+    viewer_id INTEGER NOT NULL REFERENCES viewers(id) ON DELETE CASCADE,
     file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
-    content_version INTEGER NOT NULL, name TEXT NOT NULL, confirmed_at INTEGER NOT NULL
-);
+    content_version INTEGER NOT NULL, name TEXT NOT NULL, confirmed_at INTEGER NOT NULL,
+    PRIMARY KEY (viewer_id, content_version)
+) WITHOUT ROWID;
 CREATE INDEX receipts_file ON receipts(file_id);
 CREATE TABLE taps (
     id INTEGER PRIMARY KEY, file_id INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
@@ -223,9 +226,10 @@ ALTER TABLE files ADD COLUMN notified_at INTEGER;
 ALTER TABLE files ADD COLUMN notified_views INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE mails (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uuid TEXT NOT NULL UNIQUE,
-    file_id INTEGER REFERENCES files(id) ON DELETE SET NULL,
+    file_id INTEGER REFERENCES files(id) ON DELETE CASCADE,
     recipient TEXT NOT NULL, subject TEXT NOT NULL, body TEXT NOT NULL, created_at INTEGER NOT NULL,
-    attempts INTEGER NOT NULL DEFAULT 0, next_at INTEGER, sent_at INTEGER, failed_at INTEGER, error TEXT
+    attempts INTEGER NOT NULL DEFAULT 0, next_at INTEGER, gathers_until INTEGER,
+    sent_at INTEGER, failed_at INTEGER, error TEXT
 );
 CREATE INDEX mails_due ON mails(next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX mails_file ON mails(file_id) WHERE file_id IS NOT NULL;

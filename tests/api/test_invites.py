@@ -186,6 +186,17 @@ def test_a_personal_link_dies_with_its_file(world: World, made: dict[str, Any]) 
     assert world.http.get(f"/{name}").status_code == 404
 
 
+@pytest.mark.parametrize("ended", ["delete_at", "burned_at"])
+def test_nobody_is_invited_to_a_link_that_has_ended(world: World, made: dict[str, Any], ended: str) -> None:
+    standing = invite(world.pia, made, mail=False)
+    change_file(world, made["uuid"], **{ended: world.clock.now})
+    for email in ("late@example.com", "ann@example.com"):
+        answer = world.pia.post(invites_of(made), json={"email": email})
+        assert (answer.status_code, answer.get_json()["code"]) == (410, "gone")
+    assert world.pia.get(invites_of(made)).get_json() == [standing]
+    assert mail.list_outbox(world.rt) == []
+
+
 def test_no_api_route_takes_the_short_id_of_an_invitation_for_the_file(world: World, made: dict[str, Any]) -> None:
     name = short_id(invite(world.pia, made))
     assert world.pia.get(f"/api/v1/files/{name}").status_code == 404

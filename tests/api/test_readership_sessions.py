@@ -53,7 +53,19 @@ def test_a_session_has_its_keys_in_order_and_unknown_ones_are_absent(world: Worl
         ("returning", False),
         ("fromInvite", False),
         ("contentVersion", 1),
+        ("shownPages", 3),
     ]
+
+
+def test_a_session_tells_how_many_pages_its_link_showed(world: World, made: dict[str, Any]) -> None:
+    path = f"/api/v1/files/{made['uuid']}/variants"
+    overrides = {"pageRange": {"from": 1, "to": 2}}
+    variant = world.pia.post(path, json={"label": "Ann", "overrides": overrides}).get_json()
+    read(world, variant["shortId"])
+    read(world, made["shortId"], host=2)
+    everybody_leaves(world)
+    for rows in (asked(world, made, "")["sessions"], asked(world, made, "/sessions")):
+        assert {row.get("variantUuid"): row["shownPages"] for row in rows} == {variant["uuid"]: 2, None: 3}
 
 
 def test_the_report_lists_the_fifty_that_began_last(world: World, made: dict[str, Any]) -> None:
@@ -76,35 +88,6 @@ def test_the_newest_is_the_one_that_began_last_though_an_older_one_ended_later(
     everybody_leaves(world)
     assert [row["totalTimeMs"] for row in asked(world, made, "")["sessions"]] == [7_000, 69_000]
     assert [row["totalTimeMs"] for row in asked(world, made, "/sessions")] == [7_000, 69_000]
-
-
-def test_a_session_says_who_it_was_where_that_is_known(world: World, made: dict[str, Any]) -> None:
-    """``email`` and ``name`` are those of an invitee, or what a viewer gave; a variant is named by its UUID."""
-    variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Ada"}).get_json()
-    body = {"email": "bob@example.com", "name": "Bob", "mail": False}
-    assert world.pia.post(f"/api/v1/files/{made['uuid']}/invites", json=body).status_code == 201
-    ((invited,),) = world.rt.db.rows("SELECT short_id FROM invites")
-    for name in (made["shortId"], variant["shortId"], invited):
-        read(world, name)
-        world.clock.advance(minutes=2)
-    with world.rt.db.write():  # as a gate would have it
-        world.rt.db.execute(
-            "INSERT INTO viewers (id, digest, file_id, pseudonym, email, created_at) "
-            "SELECT 7, 'd', id, 'Reader 7F3A', 'eve@example.com', 0 FROM files"
-        )
-        world.rt.db.execute("UPDATE view_sessions SET viewer_id = 7 WHERE variant_id IS NULL AND invite_id IS NULL")
-    everybody_leaves(world)
-    found = [
-        (row.get("email"), row.get("name"), row["fromInvite"], row.get("variantUuid"))
-        for row in asked(world, made, "/sessions")
-    ]
-    assert found == [
-        ("eve@example.com", None, False, None),
-        (None, None, False, variant["uuid"]),
-        ("bob@example.com", "Bob", True, None),
-    ]
-    summary = asked(world, made, "")["summary"]
-    assert summary["invitedNotViewed"] == 0
 
 
 def test_an_invitation_that_nobody_followed_is_counted(world: World, made: dict[str, Any]) -> None:
@@ -264,6 +247,24 @@ def test_one_session_tells_how_its_time_and_class_came_about(world: World, made:
         "pages": [{"page": 2, "ms": 40_000, "views": 1, "back": 0}],
         "accepted": [{"page": 2, "ms": 4_000, "views": 1, "back": 0}],
     }
+
+
+def test_pages_that_the_reader_was_not_shown_stand_in_the_claim_and_are_not_believed(
+    world: World, made: dict[str, Any]
+) -> None:
+    """In the document's numbers, as all of it; inside the document but outside of the page range, too."""
+    put(world, made, pageRange={"from": 2, "to": 2})
+    world.clock.advance(seconds=1)
+    reader = Reader(world, made["shortId"])
+    world.clock.advance(seconds=9)
+    reader.tell(read={1: 3_000, 2: 3_000, 76: 3_000})
+    everybody_leaves(world)
+    (row,) = asked(world, made, "/sessions")
+    assert (row["totalTimeMs"], row["pages"]) == (3_000, [{"page": 2, "timeMs": 3_000}])
+    told = asked(world, made, f"/sessions/{row['sessionId']}")
+    assert [(page["page"], page["ms"]) for page in told["beacons"][0]["pages"]] == [(2, 3_000), (3, 3_000), (77, 3_000)]
+    assert [page["page"] for page in told["beacons"][0]["accepted"]] == [page["page"] for page in told["pages"]] == [2]
+    assert [page["views"] for page in asked(world, made, "/pages")["pages"]] == [0, 1, 0]
 
 
 def test_a_session_can_be_looked_at_while_it_goes_on(world: World, made: dict[str, Any]) -> None:

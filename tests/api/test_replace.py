@@ -84,6 +84,8 @@ def test_the_link_stays_and_the_document_is_another(world: World, key: str) -> N
         "anchorsCleared": True,
         "clearedHotspots": 0,
         "clearedNotes": 0,
+        "clearedMarks": 0,
+        "clearedAnnotations": 0,
     }
     after = detail(world, made["uuid"])
     assert (after["shortId"], after["shareUrl"]) == (made["shortId"], made["shareUrl"])

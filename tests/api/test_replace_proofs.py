@@ -1,10 +1,11 @@
-"""What was proofed, when the document behind the link is replaced (section Files, ``clearAnchors``)."""
+"""What readers left on pages, when the document behind the link is replaced (section Files, ``clearAnchors``)."""
 
 import io
 from typing import Any
 
 import pytest
 
+from docshare.server.services import hotspots
 from tests.support.cast import World
 from tests.support.leaving import EVERYTHING, Hand
 from tests.support.owner import put
@@ -41,26 +42,60 @@ def anchors(world: World, table: str) -> list[tuple[int, int]]:
 
 
 def test_a_replacement_clears_what_was_on_the_pages_that_are_gone(world: World, made: dict[str, Any]) -> None:
-    """``clearAnchors`` default true; the counts are of hotspots and notes."""
+    """``clearAnchors`` default true. A receipt was for the document that is gone."""
     hand = proof(world, made)
     result = replace(world, made, 3)
     assert (result["anchorsCleared"], result["clearedHotspots"], result["clearedNotes"]) == (True, 0, 2)
+    assert (result["clearedMarks"], result["clearedAnnotations"]) == (2, 2)
     found = hand.found()
     assert ([note["body"] for note in found["notes"]], found["marks"], found["annotations"]) == (["whole"], {}, [])
-    assert found["receipt"]["name"] == "Ann"
+    assert ("receipt" in found, found["name"]) == (False, "Ann")
 
 
-def test_kept_anchors_go_on_with_the_new_version_but_not_beyond_its_last_page(
+def seen(world: World, made: dict[str, Any], hand: Hand) -> list[list[Any]]:
+    """The pages on which there are hotspots, notes, marks and annotations: to a reader, and to the owner."""
+    path = f"/api/v1/files/{made['uuid']}"
+    marks, annotations, feedback, report = (
+        world.pia.get(f"{path}/{tail}").get_json() for tail in ("page-marks", "annotations", "feedback", "readership")
+    )
+    found = hand.found()
+    csv = world.pia.get(f"{path}/annotations?format=csv").text.splitlines()
+    assert len(csv) - 1 == len(annotations["pages"])
+    return [
+        [spot["page"] for spot in hand.facts()["hotspots"]],
+        [note.get("page") for note in found["notes"]],
+        [int(page) for page in found["marks"]],
+        [row["page"] for row in found["annotations"]],
+        [spot["page"] for spot in report["hotspotTaps"]],
+        [note.get("pageNumber") for note in feedback["notes"]],
+        [row["page"] for row in marks["pages"]],
+        [row["page"] for row in annotations["pages"]],
+    ]
+
+
+def test_what_is_kept_beyond_the_last_page_is_shown_nowhere_until_that_page_is_back(
     world: World, made: dict[str, Any]
 ) -> None:
     hand = proof(world, made)
+    for page in ("1", "3"):
+        hotspots.add(world.rt, made["uuid"], {"page": page, "rect": "0,0,1,1", "link": "https://example.com"})
+    before = seen(world, made, hand)
+    assert before == [[1, 3], [1, 3, None], [1, 3], [1, 3]] * 2
     result = replace(world, made, 2, "?clearAnchors=false")
-    assert (result["anchorsCleared"], result["clearedNotes"]) == (False, 0)
-    assert anchors(world, "marks") == anchors(world, "annotations") == [(1, 2)]
-    found = hand.found()
-    assert found["marks"] == {"1": "pick"}
-    assert [row["page"] for row in found["annotations"]] == [1]
-    assert [note["body"] for note in found["notes"]] == ["on 1", "whole"]
+    cleared = ("anchorsCleared", "clearedHotspots", "clearedNotes", "clearedMarks", "clearedAnnotations")
+    assert [result[key] for key in cleared] == [False, 0, 0, 0, 0]
+    assert seen(world, made, hand) == [[1], [1, None], [1], [1]] * 2
+    replace(world, made, 3, "?clearAnchors=false")
+    assert seen(world, made, hand) == before
+    assert anchors(world, "marks") == anchors(world, "annotations") == [(1, 3), (3, 3)]
+
+
+def test_the_default_clears_what_was_kept_out_of_sight_too(world: World, made: dict[str, Any]) -> None:
+    proof(world, made)
+    replace(world, made, 2, "?clearAnchors=false")
+    result = replace(world, made, 3)
+    assert [result[key] for key in ("clearedNotes", "clearedMarks", "clearedAnnotations")] == [2, 2, 2]
+    assert anchors(world, "marks") == anchors(world, "annotations") == []
 
 
 def test_only_this_document_is_touched(world: World, made: dict[str, Any]) -> None:

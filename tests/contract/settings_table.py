@@ -105,7 +105,7 @@ _FLIP = {"speedMs": 450, "sound": False, "rtl": False, "layout": "adaptive"}
 _SWIPE = {"autoAdvance": False, "intervalMs": 6000}
 _PROTECT = {"contextMenu": False, "print": False, "select": False, "blurOnLeave": False}
 _BRAND = {"accentColor": "#000000", "toolbarTheme": "auto", "badgePosition": "br"}
-_CTA = {**CTA, "style": "solid", "color": "#000000", "position": "br"}
+_CTA = {**CTA, "style": "solid", "position": "br"}
 _WATERMARK = {"opacity": 0.12, "density": "normal"}
 
 DEFAULT_LOOKS: dict[str, Any] = {

@@ -52,10 +52,10 @@ def test_the_activity_feed_has_the_cursor_of_the_gate_stream() -> None:
 def test_the_stream_of_sessions_has_the_keys_of_the_report_and_two_more() -> None:
     keys = (
         "id sessionId startedAt totalTimeMs pagesViewed country deviceType browser returning email name fromInvite "
-        "variantUuid contentVersion pages"
+        "inviteUuid variantUuid contentVersion shownPages pages"
     )
     assert (SESSIONS.plan, SESSIONS.largest, " ".join(SESSIONS.keys)) == (Plan.PRO, INT64, keys)
-    assert SESSIONS.optional == {"country", "email", "name", "variantUuid"}
+    assert SESSIONS.optional == {"country", "email", "name", "inviteUuid", "variantUuid"}
 
 
 def test_ids_start_at_two_so_that_since_one_walks_all() -> None:

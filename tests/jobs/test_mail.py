@@ -11,7 +11,7 @@ from docshare.server import jobs
 from docshare.server.services import accounts, mail
 from tests.support.cast import World
 from tests.support.mailbox import Mailbox
-from tests.support.reader import Reader
+from tests.support.reader import Reader, everything
 from tests.support.rows import count
 
 MINUTE = 60_000
@@ -161,6 +161,38 @@ def test_mails_have_a_thread_of_their_own(world: World) -> None:
     assert [job.run for job in jobs.MAIL_JOBS] == [mail.send_due]
     assert mail.send_due not in [job.run for job in jobs.JOBS]
     assert mail.forget_old in [job.run for job in jobs.JOBS]
+
+
+def hand_in(world: World, made: dict[str, str]) -> str:
+    return f"/api/v1/files/{made['uuid']}"
+
+
+def test_mails_about_a_file_in_the_trash_wait_for_its_restore_and_go_with_its_purge(make: Callable[..., World]) -> None:
+    with Mailbox() as box:
+        world = make(smtp_url=box.url)
+        kept, lost = world.pia.upload(), world.pia.upload()
+        write(world)
+        for made in (kept, lost):
+            body = {"email": "zoe@example.com", "name": made["uuid"]}
+            assert world.pia.post(f"{hand_in(world, made)}/invites", json=body).status_code == 201
+            world.pia.delete(hand_in(world, made))
+        assert mail.send_due(world.rt) == 1
+        assert [message["To"] for message in box.taken] == ["ann@example.com"]
+        world.pia.delete(f"{hand_in(world, lost)}?purge=1")
+        assert lost["uuid"] not in "\n".join(everything(world))
+        assert count(world, "mails") == 2
+        assert world.pia.post(f"{hand_in(world, kept)}/restore").status_code == 200
+        world.clock.advance(hours=1)
+        assert mail.send_due(world.rt) == 1
+    assert [message["To"] for message in box.taken] == ["ann@example.com", "zoe@example.com"]
+
+
+def test_a_purge_removes_sent_and_kept_mails_about_the_file(world: World) -> None:
+    made = world.pia.upload()
+    world.pia.post(f"{hand_in(world, made)}/invites", json={"email": "zoe@example.com"})
+    assert count(world, "mails") == 1
+    world.pia.delete(f"{hand_in(world, made)}?purge=1")
+    assert count(world, "mails") == 0
 
 
 def notify(world: World, made: dict[str, str], **settings: object) -> None:

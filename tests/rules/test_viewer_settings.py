@@ -31,6 +31,12 @@ def test_a_button_without_a_colour_takes_the_accent() -> None:
     assert viewer_settings.effective(stored, Plan.PRO)["cta"]["color"] == "#00ff00"
 
 
+def test_a_button_without_any_colour_has_none_of_its_own_and_black_is_one() -> None:
+    assert "color" not in viewer_settings.effective({"cta": CTA}, Plan.PRO)["cta"]
+    chosen = {"cta": {**CTA, "color": "#000000"}}
+    assert viewer_settings.effective(chosen, Plan.PRO)["cta"]["color"] == "#000000"
+
+
 def test_of_a_block_with_fields_of_two_plans_only_those_above_are_lost() -> None:
     stored = {"protect": {"print": True, "blurOnLeave": True}}
     shown = viewer_settings.effective(stored, Plan.BASIC)["protect"]

@@ -27,6 +27,8 @@ def replace(caller: Caller, name: str) -> Response:
             "anchorsCleared": result.anchors_cleared,
             "clearedHotspots": result.cleared_hotspots,
             "clearedNotes": result.cleared_notes,
+            "clearedMarks": result.cleared_marks,
+            "clearedAnnotations": result.cleared_annotations,
             "message": "The document was replaced; its link stays the same.",
         }
     )

@@ -16,7 +16,7 @@ def list_invites(caller: Caller, name: str) -> Response:
 
 def create(caller: Caller, name: str) -> Response:
     """``POST /files/{id}/invites``: 201 and the new invitation, 200 and the standing one of that address."""
-    row, is_new = invites.create(rt(), caller, name, invites.read_wish(bodies.json_object()))
+    row, is_new = invites.create(rt(), caller, name, bodies.json_object())
     response = answers.json(represent.invite(rt().config.base_url, row))
     response.status_code = 201 if is_new else 200
     return response

@@ -31,11 +31,12 @@ def left(found: Left) -> dict[str, Any]:
 
 
 def note(row: NoteRow) -> dict[str, Any]:
-    """A note, for a reader."""
+    """A note, on the share page."""
     return present(
         {
             "uuid": row.uuid,
             "author": row.author,
+            "identity": row.identity,
             "body": row.body,
             "page": row.page,
             "public": bool(row.public),

@@ -55,9 +55,11 @@ def session(row: SessionRow) -> dict[str, Any]:
             "returning": bool(row.came_back),
             "email": row.email,
             "name": row.name,
-            "fromInvite": bool(row.invited),
+            "fromInvite": row.invite is not None,
+            "inviteUuid": row.invite,
             "variantUuid": row.variant,
             "contentVersion": row.content_version,
+            "shownPages": row.shown_pages,
         }
     )
 
@@ -81,7 +83,6 @@ def account(found: Account) -> dict[str, Any]:
             "referrer": judged.referrer,
             "viewerMode": judged.viewer_mode,
             "prefetched": bool(judged.prefetched),
-            "shownPages": judged.shown_pages,
             "pages": [
                 {"page": page.page, "timeMs": page.time_ms, "views": page.views, "backTurns": page.back}
                 for page in found.pages

@@ -15,6 +15,7 @@ class Mail(Row):
     created_at = IntegerField()
     attempts = IntegerField(default=0)
     next_at = IntegerField(null=True)  # None: sent or given up
+    gathers_until = IntegerField(null=True)  # until when more is written into it; None: it is whole
     sent_at = IntegerField(null=True)
     failed_at = IntegerField(null=True)
     error = TextField(null=True)

@@ -76,7 +76,7 @@ class Annotation(Row):
 
 
 class Receipt(Row):
-    viewer = ForeignKeyField(Viewer, primary_key=True)
+    viewer = ForeignKeyField(Viewer)
     file = ForeignKeyField(File)
     content_version = IntegerField()
     name = TextField()
@@ -84,6 +84,7 @@ class Receipt(Row):
 
     class Meta:
         table_name = "receipts"
+        primary_key = CompositeKey("viewer", "content_version")
 
 
 class Tap(Row):

@@ -43,6 +43,8 @@ class ViewSession(Row):
     variant = ForeignKeyField(Variant, null=True)
     viewer = ForeignKeyField(Viewer, null=True)
     invite = ForeignKeyField(Invite, null=True)
+    email = TextField(null=True)  # of its reader, as it was known when the session began
+    name = TextField(null=True)
     shown_pages = IntegerField(default=0)  # how many pages of the document its reader could see
     came_back = IntegerField(default=0)  # whether an earlier session of the same reader was counted
 

@@ -34,7 +34,7 @@ BOUNDS: dict[str, Bound] = {
     "notes": Bound(200, 5_000),
     "annotations": Bound(500, 5_000),
     "marks": Bound(50_000, 100_000),  # a viewer has one for each page at most anyway
-    "receipts": Bound(1, 5_000),
+    "receipts": Bound(1_000, 5_000),  # one for each version of the document
 }
 
 

@@ -21,9 +21,9 @@ evenly when several are equally visible, as on a spread; so page times add up to
 server's clock since the session began, less what was accepted before. A session began when the arrival of a beacon
 less the age it claims says so; the earliest such moment holds, since that beacon travelled fastest, but none before
 the page was served or the load's session before it ended. Reading time is never more than visible time. Too large a
-claim is cut in proportion over its pages. Pages the document does not have are dropped. A beacon is accepted once, by
-(session, sequence), in whatever order they come, so that late ones lose nothing. Twenty are accepted at once and
-then one for each second that has passed; more than that add nothing.
+claim is cut in proportion over its pages. Of pages that the reader was not shown nothing is believed. A beacon is
+accepted once, by (session, sequence), in whatever order they come, so that late ones lose nothing. Twenty are accepted
+at once and then one for each second that has passed; more than that add nothing.
 
 **A session ends** 60 seconds after the document was hidden, or 5 minutes after the last active reading, whichever is
 first; that moment is its end, whenever the server gets round to writing it down. The browser of somebody who comes
@@ -129,12 +129,12 @@ def begin(now: int, earliest_at: int, program: tuple[str, str] | None, prefetche
     return Reading(klass, reason, prefetched, min(earliest_at, now), started_at=now, heard_at=now, active_at=now)
 
 
-def fold(reading: Reading, beacon: Beacon, now: int, total_pages: int) -> tuple[Reading, tuple[PageTime, ...]]:
+def fold(reading: Reading, beacon: Beacon, now: int, last_page: int) -> tuple[Reading, tuple[PageTime, ...]]:
     """Add ``beacon``, arrived at ``now`` and not heard before, to ``reading``.
 
-    Parameters: ``total_pages`` of the content that is read. Returns the new reading and what each page gains.
+    Parameters: ``last_page`` that the reader is shown. Returns the new reading and what each page gains.
     """
-    known = tuple(page for page in beacon.pages if page.page <= total_pages)
+    known = tuple(page for page in beacon.pages if page.page <= last_page)
     claimed = sum(page.ms for page in known)
     started_at = max(reading.earliest_at, min(reading.started_at, now - beacon.age_ms))
     elapsed = max(now - started_at, reading.visible_ms)
@@ -159,13 +159,12 @@ def fold(reading: Reading, beacon: Beacon, now: int, total_pages: int) -> tuple[
     return _judge(folded, beacon, now), pages
 
 
-def in_document(beacon: Beacon, before: int, size: int) -> Beacon:
-    """``beacon`` of a reader who is shown ``size`` pages from page ``before`` + 1 on, in the document's own numbers.
-    Pages the reader was not shown are dropped."""
-    if not before and all(page.page <= size for page in beacon.pages):
+def in_document(beacon: Beacon, before: int) -> Beacon:
+    """``beacon`` of a reader who is shown pages from ``before`` + 1 on, in the document's own numbers. What it claims
+    stays as it is; what is not believed of it is for ``fold`` to say."""
+    if not before:
         return beacon
-    shown = tuple(replace(page, page=page.page + before) for page in beacon.pages if page.page <= size)
-    return replace(beacon, pages=shown)
+    return replace(beacon, pages=tuple(replace(page, page=page.page + before) for page in beacon.pages))
 
 
 def too_many(beacon: Beacon, passed_ms: int) -> bool:

@@ -17,6 +17,8 @@ LOGO_HEIGHTS = {"s": 24, "m": 36, "l": 52, "xl": 76}
 """Pixels; as in static/viewer/appearance.css."""
 _BUTTON, _BADGE, _BAR, _GAP = 42, 26, 60, 8
 _PHONE, _TABLET = "@media (max-width: 760px)", "@media (max-width: 1080px)"
+# A phone held sideways; in static/viewer/appearance.css too. There is no dock at the bottom of the wider ones.
+_LOW, _LOW_PHONE = "@media (max-height: 479px)", "@media (max-height: 479px) and (max-width: 760px)"
 _DARK = "@media (prefers-color-scheme: dark)"
 _DOCK = 76  # what the dock takes at the bottom of a phone
 
@@ -197,16 +199,18 @@ def _space_of_column(above: int, below: int, foot: int) -> str:
 
 def _space_of_turned(above: int, below: int, foot: int) -> str:
     """Pages that are fitted into the window stay clear of the bar, and of the corners where there is nothing beside
-    them. The magazine fills the window, corners and all."""
+    them; in a low window the page needs all of it. The magazine fills the window, corners and all."""
     stack = 0 if below <= _BADGE else below + 14
 
-    def room(over: int, under: int) -> str:
+    def room(over: int, under: int, foot: int) -> str:
+        magazine = _rule(_MAGAZINE, **{"--above": "0px", "--below": f"{foot}px"})
         return _rule(_TURNED, **{"--above": f"{over}px", "--below": f"{under + foot}px"}) + magazine
 
-    magazine = _rule(_MAGAZINE, **{"--above": "0px", "--below": f"{foot}px"})
-    tablet = room(above + 28 if above else 22, stack + 14 if stack else 22)
-    phone = room(above + 20 if above else 12, _DOCK + max(4, stack))
-    return room(22, 22) + _within(_TABLET, tablet) + _within(_PHONE, phone)
+    tablet = room(above + 28 if above else 22, stack + 14 if stack else 22, foot)
+    phone = room(above + 20 if above else 12, _DOCK + max(4, stack), foot)
+    usual = room(22, 22, foot) + _within(_TABLET, tablet) + _within(_PHONE, phone)
+    low_phone = _root(foot=f"{foot}px") + room(12, _DOCK + 4, foot)
+    return usual + _within(_LOW, _root(foot="0px") + room(22, 22, 0)) + _within(_LOW_PHONE, low_phone)
 
 
 def _height(settings: Settings, pieces: list[str]) -> int:
@@ -218,6 +222,8 @@ def _button(settings: Settings) -> str:
     if "cta" not in settings:
         return ""
     cta = settings["cta"]
+    if "color" not in cta:
+        return _house_button(cta["style"])
     chosen = colours.parse(cta["color"])
     if cta["style"] == "solid":
         return _rule(".cta", background=chosen, color=colours.ink(chosen))
@@ -227,6 +233,13 @@ def _button(settings: Settings) -> str:
         return _rule(".cta", background=THEMES[scheme]["surface"], color=shown, border_color=shown)
 
     return _by_scheme(settings["brand"]["toolbarTheme"], outline)
+
+
+def _house_button(style: str) -> str:
+    """In the accent of the viewer, which is another for light and for dark readers."""
+    if style == "solid":
+        return _rule(".cta", background="var(--accent)", color="var(--accent-ink)")
+    return _rule(".cta", background="var(--surface)", color="var(--accent)", border_color="var(--accent)")
 
 
 def _protect(settings: Settings) -> str:

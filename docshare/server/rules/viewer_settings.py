@@ -19,9 +19,10 @@ def effective(stored: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     """
     stored = _sound(stored)
     shown = {key: _shown(table, stored.get(key), plan) for key, table in VIEWER_BLOCKS.items()}
-    if shown["cta"] is not None:
-        # Spec gap: a button without a colour of its own takes the accent.
-        shown["cta"].setdefault("color", shown["brand"]["accentColor"])
+    accent = shown["brand"]["accentColor"]
+    if shown["cta"] is not None and accent != VIEWER_BLOCKS["brand"]["accentColor"].default:  # type: ignore[index]
+        # Spec gap: a button without a colour of its own takes the accent; without either it has that of the viewer.
+        shown["cta"].setdefault("color", accent)
     return {key: found for key, found in shown.items() if found is not None}
 
 

@@ -8,7 +8,7 @@ from docshare.server.rules import rects
 from docshare.server.rules.rects import Rect
 from docshare.server.runtime import Runtime
 from docshare.server.services import readers, viewers
-from docshare.server.services.readers import IDENTITY, OF_VIEWER, Reader
+from docshare.server.services.readers import IDENTITY, OF_VIEWER, ON_A_PAGE, Reader
 from docshare.server.services.viewers import Viewer
 
 
@@ -25,7 +25,7 @@ class AnnotationRow(NamedTuple):
 
 
 _SELECT = f"SELECT r.uuid, r.page, r.rect, r.note, {IDENTITY}, r.created_at FROM annotations r {OF_VIEWER}"  # noqa: S608 - fixed
-_OF_FILE = f"{_SELECT} WHERE r.file_id = ? ORDER BY r.page, r.id"
+_OF_FILE = f"{_SELECT} WHERE r.file_id = ? AND {ON_A_PAGE} ORDER BY r.page, r.id"
 _OWN = f"{_SELECT} WHERE r.viewer_id = ? ORDER BY r.id"
 _ADD = (
     "INSERT INTO annotations (uuid, file_id, viewer_id, content_version, page, rect, note, created_at) "

@@ -40,10 +40,10 @@ def found_by(rt: Runtime, reader: Reader) -> Left:
     shown = notes.visible(rt, reader, viewer)
     receipt = receipts.own(rt, reader, viewer)
     invite = reader.link.invite
-    names = [row.author for row in shown if row.mine][-1:] + ([receipt.name] if receipt else [])
+    names = [row.author for row in shown if row.mine][-1:]
     known = viewer.name if viewer else invite.name if invite else None
     return Left(
-        name=known or (names[0] if names else None),
+        name=known or (names[0] if names else receipts.name_of(rt, viewer)),
         notes=shown,
         marks=marks.own(rt, reader, viewer),
         annotations=annotations.own(rt, reader, viewer),
@@ -72,8 +72,6 @@ def told(rt: Runtime, caller: Caller, name: str) -> Told:
 
 def _file(rt: Runtime, caller: Caller, name: str, operation: str, what: str) -> int:
     """The id of the file, judged in the order of the specification."""
-    file_id, trash = files.held(rt, caller, name)
-    if trash is not None:
-        raise files.no_file()
+    file_id = files.active(rt, caller, name)
     require_plan(caller.plan, operation, what)
     return file_id

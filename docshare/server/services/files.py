@@ -105,7 +105,7 @@ def owned(rt: Runtime, caller: Caller, name: str) -> FileRow:
 def reported(rt: Runtime, caller: Caller, name: str) -> FileRow:
     """The caller's file ``name`` as the readership routes find it: another account's active file is ``forbidden`` there
     (section Readership); otherwise as ``owned``."""
-    held(rt, caller, name)
+    active(rt, caller, name)
     return owned(rt, caller, name)
 
 
@@ -123,6 +123,12 @@ def content(rt: Runtime, caller: Caller, name: str) -> Content:
 def no_file() -> Problem:
     """The one answer for what a caller must not know, or what is not there."""
     return Problem("not_found", "There is no such file.")
+
+
+def no_file_anywhere(name: str) -> Problem:
+    """What the operator hears, from whom no file is hidden."""
+    hint = "Check the id: the UUID or the short id of a file that is not in the trash."
+    return Problem("not_found", f"There is no file '{name}'.", hint=hint)
 
 
 def active_count(rt: Runtime, account_id: int) -> int:
@@ -149,11 +155,22 @@ def _delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> Trash | N
         # Destruction is written as a place in the trash that is due now, so that a crash cannot leave half of it.
         mark = trash or Trash(standing.trashed_at if standing else now, now)
         rt.db.execute("UPDATE files SET trashed_at = ?, purge_at = ? WHERE id = ?", (*_pair(mark), file_id))
+        if trash is not None and standing is None:
+            purging.withdraw(rt, "file_id", file_id)
     if trash is None:
         purging.purge(rt, file_id)
     elif standing is None:
         purging.hide(rt, file_id)
     return trash
+
+
+def active(rt: Runtime, caller: Caller, name: str) -> int:
+    """The id of the caller's file ``name`` (UUID or short id) that is not in the trash. Raises as ``held``, and
+    ``not_found`` for one in the caller's own trash."""
+    file_id, trash = held(rt, caller, name)
+    if trash is not None:
+        raise no_file()
+    return file_id
 
 
 def held(rt: Runtime, caller: Caller, name: str) -> tuple[int, Trash | None]:

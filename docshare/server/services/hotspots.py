@@ -121,7 +121,7 @@ def _file(rt: Runtime, name: str) -> tuple[int, int]:
     key = files.key_of(name)
     found = key and rt.db.row(_FILE[key[0]], (key[1],))
     if not found:
-        raise files.no_file()
+        raise files.no_file_anywhere(name)
     return found[0], found[1]
 
 

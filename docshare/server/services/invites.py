@@ -8,6 +8,7 @@ from docshare.contract.features import require_plan
 from docshare.contract.limits import INVITE_NAME_CHARS, INVITES_PER_FILE
 from docshare.contract.problems import Problem
 from docshare.contract.wire import present
+from docshare.server.rules import lifecycle
 from docshare.server.runtime import Runtime
 from docshare.server.services import activity, files, mail, short_ids
 from docshare.server.services.callers import Caller
@@ -67,24 +68,26 @@ def list_invites(rt: Runtime, caller: Caller, name: str) -> list[InviteRow]:
     return [InviteRow._make(found) for found in rt.db.rows(_LIST, (file.id,))]
 
 
-def create(rt: Runtime, caller: Caller, name: str, wish: Wish) -> tuple[InviteRow, bool]:
-    """Invite somebody to the caller's file ``name``: the invitation, and whether it is new. An address that was invited
-    before keeps its link, and no second mail is written.
+def create(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> tuple[InviteRow, bool]:
+    """Invite whom ``body`` names (as ``read_wish``) to the caller's file ``name``: the invitation, and whether it is
+    new. An address that was invited before keeps its link, and no second mail is written.
 
-    Raises ``plan_required`` below Pro, ``not_found``, ``bad_request`` when the file has as many as it can.
+    Raises ``plan_required`` below Pro, ``not_found``, ``gone`` when nobody could follow the link any more,
+    ``bad_request`` when the file has as many as it can.
     """
     require_plan(caller.plan, "invites.create", "An invitation")
     with rt.db.write():
         file: FileRow = files.owned(rt, caller, name)
-        return _invite(rt, file.id, wish)
+        return _invite(rt, file.id, read_wish(body))
 
 
 def create_any(rt: Runtime, name: str, wish: Wish) -> InviteRow:
-    """As ``create``, for the operator: whosever file it is, on whatever plan. Raises ``not_found``, ``bad_request``."""
+    """As ``create``, for the operator: whosever file it is, on whatever plan. Raises ``not_found``, ``gone``,
+    ``bad_request``."""
     with rt.db.write():
         found = rt.db.row(_ANY_FILE, (name.lower(), name))
         if found is None:
-            raise Problem("not_found", f"There is no file '{name}'.")
+            raise files.no_file_anywhere(name)
         return _invite(rt, found[0], wish)[0]
 
 
@@ -99,6 +102,7 @@ def viewed(rt: Runtime, invite_id: int, now: int) -> None:
 
 
 def _invite(rt: Runtime, file_id: int, wish: Wish) -> tuple[InviteRow, bool]:
+    _require_live(rt, file_id)
     standing = rt.db.row(_ONE, (file_id, wish.email))
     if standing is not None:
         return InviteRow._make(standing), False
@@ -110,6 +114,13 @@ def _invite(rt: Runtime, file_id: int, wish: Wish) -> tuple[InviteRow, bool]:
     if wish.mail:
         _write_mail(rt, file_id, row)
     return row, True
+
+
+def _require_live(rt: Runtime, file_id: int) -> None:
+    ((burned_at, delete_at),) = rt.db.rows("SELECT burned_at, delete_at FROM files WHERE id = ?", (file_id,))
+    state = lifecycle.state(trashed_at=None, burned_at=burned_at, delete_at=delete_at, now=rt.clock())
+    if state != lifecycle.LIVE:
+        raise Problem("gone", f"This link is {state}; nobody invited to it could read.")
 
 
 def _write_mail(rt: Runtime, file_id: int, row: InviteRow) -> None:

@@ -45,22 +45,49 @@ class MailRow(NamedTuple):
 
 _COLUMNS = ", ".join(MailRow._fields)
 _SELECT = f"SELECT {_COLUMNS} FROM mails"  # noqa: S608 - columns from the row
-_ADD = "INSERT INTO mails (uuid, file_id, recipient, subject, body, created_at, next_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
-_DUE = f"{_SELECT} WHERE next_at <= ? ORDER BY next_at LIMIT ?"
-_CLAIM = "UPDATE mails SET attempts = attempts + 1, next_at = ? WHERE id = ? AND attempts = ? AND next_at IS NOT NULL"
+_ADD = (
+    "INSERT INTO mails (uuid, file_id, recipient, subject, body, created_at, next_at, gathers_until) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_GATHERING = "SELECT id, created_at FROM mails WHERE file_id = ? AND recipient = ? AND gathers_until > ?"
+_REWRITE = "UPDATE mails SET subject = ?, body = ? WHERE id = ?"
+# What is about a file in the trash waits there with it: a restore lets it go on, a purge destroys it.
+_GOES_ON = "NOT EXISTS (SELECT 1 FROM files f WHERE f.id = mails.file_id AND f.trashed_at IS NOT NULL)"
+_DUE = f"{_SELECT} WHERE next_at <= ? AND {_GOES_ON} ORDER BY next_at LIMIT ?"
+_CLAIM = (
+    "UPDATE mails SET attempts = attempts + 1, next_at = ? "  # noqa: S608 - words from above
+    f"WHERE id = ? AND attempts = ? AND next_at IS NOT NULL AND {_GOES_ON}"
+)
 _SENT = "UPDATE mails SET sent_at = ?, next_at = NULL, error = NULL WHERE id = ?"
 _FAILED = "UPDATE mails SET next_at = ?, failed_at = ?, error = ? WHERE id = ?"
 
 
-def enqueue(rt: Runtime, recipient: str, subject: str, body: str, *, file_id: int | None = None) -> None:
+def enqueue(
+    rt: Runtime, recipient: str, subject: str, body: str, *, file_id: int | None = None, gathers_ms: int | None = None
+) -> None:
     """Write a mail into the outbox, inside the caller's transaction.
 
     Parameters: ``recipient`` one address; ``subject`` may hold names of documents and people, whatever is in them;
-    ``body`` plain text; ``file_id`` what it is about.
+    ``body`` plain text; ``file_id`` what it is about; ``gathers_ms`` how long it waits for more to tell, see
+    ``gathering``.
     """
     now = rt.clock()
-    next_at = now if rt.mailer.configured else None
-    rt.db.execute(_ADD, (rt.uuid(), file_id, recipient, rules.one_line(subject), body, now, next_at))
+    gathers_until = None if gathers_ms is None else now + gathers_ms
+    next_at = (gathers_until or now) if rt.mailer.configured else None
+    row = (rt.uuid(), file_id, recipient, rules.one_line(subject), body, now, next_at, gathers_until)
+    rt.db.execute(_ADD, row)
+
+
+def gathering(rt: Runtime, recipient: str, file_id: int) -> tuple[int, int] | None:
+    """The id of the mail about the file ``file_id`` that still waits for more to tell, and when it was begun (ms), or
+    None."""
+    found = rt.db.row(_GATHERING, (file_id, recipient, rt.clock()))
+    return found and (found[0], found[1])
+
+
+def rewrite(rt: Runtime, mail_id: int, subject: str, body: str) -> None:
+    """Let the waiting mail ``mail_id`` say something else, inside the caller's transaction."""
+    rt.db.execute(_REWRITE, (rules.one_line(subject), body, mail_id))
 
 
 def send_due(rt: Runtime) -> int:

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from docshare.server.rules import feedback as rules
 from docshare.server.runtime import Runtime
-from docshare.server.services import readers, viewers
-from docshare.server.services.readers import IDENTITY, OF_VIEWER, Reader
+from docshare.server.services import readers
+from docshare.server.services.readers import IDENTITY, OF_VIEWER, ON_A_PAGE, Reader
 from docshare.server.services.viewers import Viewer
 
 
@@ -22,7 +22,7 @@ class MarkRow(NamedTuple):
 
 _OF_FILE = (
     f"SELECT r.viewer_id, {IDENTITY}, r.page, r.mark, r.marked_at FROM marks r {OF_VIEWER} "  # noqa: S608 - fixed
-    "WHERE r.file_id = ? ORDER BY r.page, r.viewer_id"
+    f"WHERE r.file_id = ? AND {ON_A_PAGE} ORDER BY r.page, r.viewer_id"
 )
 _OWN = "SELECT page, mark FROM marks WHERE viewer_id = ? ORDER BY page"
 _CHANGE = "UPDATE marks SET mark = ?, content_version = ?, marked_at = ? WHERE viewer_id = ? AND page = ?"
@@ -33,8 +33,8 @@ _REMOVE = "DELETE FROM marks WHERE viewer_id = ? AND page = ?"
 def put(rt: Runtime, reader: Reader, page: int, body: Mapping[str, Any]) -> str | None:
     """Mark the reader's ``page`` as ``body`` says; returns the token for a browser that had none.
 
-    Raises ``forbidden`` (owner, marks are off), ``bad_request``, ``not_found`` (the page), ``conflict`` (the document
-    changed, or no room).
+    Raises ``forbidden`` (owner, marks are off, none of theirs is known), ``bad_request``, ``not_found`` (the page),
+    ``conflict`` (the document changed, or no room).
     """
     readers.require(rt, reader, "marks")
     mark, number = rules.read_mark(body), readers.document_page(reader, page)
@@ -66,7 +66,6 @@ def of_file(rt: Runtime, file_id: int) -> list[MarkRow]:
 
 
 def _clear(rt: Runtime, reader: Reader, page: int) -> None:
-    viewer = viewers.find(rt, reader.link, reader.token)
-    if viewer is not None:
-        with rt.db.write():
-            rt.db.execute(_REMOVE, (viewer.id, page))
+    viewer = readers.known(rt, reader)
+    with rt.db.write():
+        rt.db.execute(_REMOVE, (viewer.id, page))

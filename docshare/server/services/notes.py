@@ -7,8 +7,9 @@ from docshare.contract.problems import Problem
 from docshare.contract.wire import present
 from docshare.server.rules import feedback as rules
 from docshare.server.runtime import Runtime
-from docshare.server.services import activity, notices, readers
-from docshare.server.services.readers import IDENTITY, OF_VIEWER, Reader
+from docshare.server.services import activity, notices, readers, viewers
+from docshare.server.services.notices import Told
+from docshare.server.services.readers import IDENTITY, OF_VIEWER, ON_A_PAGE, Reader
 from docshare.server.services.viewers import Viewer
 
 _SHOWN = 1_000  # the newest; a page does not grow for ever
@@ -16,7 +17,8 @@ _SHOWN = 1_000  # the newest; a page does not grow for ever
 
 class NoteRow(NamedTuple):
     """A note. ``page`` in the numbers of whoever it is drawn for, None: about the whole document; ``public`` and
-    ``mine`` 1 or 0; ``identity`` of who left it, None where nobody is known; ``created_at`` ms."""
+    ``mine`` 1 or 0; ``identity`` of who left it for the owner, None for readers and where nobody is known;
+    ``created_at`` ms."""
 
     uuid: str
     author: str
@@ -30,7 +32,7 @@ class NoteRow(NamedTuple):
 
 _SELECT = (
     f"SELECT r.uuid, r.author, r.body, r.page, r.public, r.viewer_id IS ?, {IDENTITY}, r.created_at "  # noqa: S608 - fixed
-    f"FROM notes r {OF_VIEWER} WHERE r.file_id = ?"
+    f"FROM notes r {OF_VIEWER} WHERE r.file_id = ? AND (r.page IS NULL OR {ON_A_PAGE})"
 )
 _VISIBLE = f"{_SELECT} AND (r.viewer_id = ? OR r.public >= ?) ORDER BY r.id DESC LIMIT {_SHOWN}"
 _ALL = f"{_SELECT} ORDER BY r.id"
@@ -62,7 +64,8 @@ def add(rt: Runtime, reader: Reader, body: Mapping[str, Any]) -> tuple[NoteRow, 
             data = present({"author": row.author, "body": row.body, "pageNumber": page})
             variant_id = link.variant and link.variant.id
             activity.record(rt, link.file.id, "note.created", data, at=now, variant_id=variant_id)
-        notices.note_left(rt, link.file.id, author=note.author, body=note.body, page=page, public=note.public)
+        told = Told(note.author, viewers.identity(viewer, link), note.body, page, note.public)
+        notices.note_left(rt, link.file.id, told)
     return row, token
 
 
@@ -74,7 +77,8 @@ def remove(rt: Runtime, reader: Reader, uuid: str) -> None:
 def visible(rt: Runtime, reader: Reader, viewer: Viewer | None) -> list[NoteRow]:
     """The notes that ``reader`` sees, oldest first, in their own page numbers; those on hidden pages are left out.
 
-    Their own and, where the owner lets notes be public, everybody's public ones; the signed-in owner sees all.
+    Their own and, where the owner lets notes be public, everybody's public ones, under the names they chose; the
+    signed-in owner sees all, and who left them.
     """
     offer = readers.offered(rt, reader.link)
     if not offer.notes:
@@ -83,7 +87,8 @@ def visible(rt: Runtime, reader: Reader, viewer: Viewer | None) -> list[NoteRow]
     own = viewer.id if viewer else 0
     found = [NoteRow._make(row) for row in rt.db.rows(_VISIBLE, (own, reader.link.file.id, own, others))]
     shown = [(row, row.page and reader.window.of_reader(row.page)) for row in reversed(found)]
-    return [row._replace(page=page) for row, page in shown if (page is None) == (row.page is None)]
+    told = [row._replace(page=page) for row, page in shown if (page is None) == (row.page is None)]
+    return told if reader.is_owner else [row._replace(identity=None) for row in told]
 
 
 def of_file(rt: Runtime, file_id: int) -> list[NoteRow]:

@@ -1,29 +1,52 @@
 """Mails to the owner about their readers: ``notifyOnView`` and ``notifyOnComment`` (section File settings).
 
-Spec gap: of views, at most one mail an hour for each file. The label of a variant is in no mail: redaction must reach
-it wherever it is kept, and a mail that was sent is out of reach.
+Spec gap: of views, at most one mail an hour for each file; notes of five minutes are told in one. The label of a
+variant is in no mail: redaction must reach it wherever it is kept, and a mail that was sent is out of reach.
 """
 
 from typing import NamedTuple
 
-from docshare.contract.limits import HOUR
+from docshare.contract.limits import HOUR, MINUTE
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS
 from docshare.server.runtime import Runtime
 from docshare.server.services import mail
+from docshare.server.services.readers import IDENTITY, OF_VIEWER
 
 VIEWS_EVERY_MS = HOUR
+NOTES_GATHER_MS = 5 * MINUTE
+_NOTES_TOLD = 20  # in one mail; of more it tells how many
 
 _OWNER = (
     "SELECT f.uuid, f.original_name, f.notified_at, f.view_count - f.notified_views, a.email, a.plan, "
     "f.settings ->> 'notifyOnView' IS 1, f.settings ->> 'notifyOnComment' IS 1 "
     "FROM files f JOIN accounts a ON a.id = f.owner_id WHERE f.id = ?"
 )
-_READER = (
-    "SELECT s.variant_id IS NOT NULL, s.country, IFNULL(i.email, v.email) FROM view_sessions s "
-    "LEFT JOIN invites i ON i.id = s.invite_id LEFT JOIN viewers v ON v.id = s.viewer_id WHERE s.id = ?"
+_READER = "SELECT variant_id IS NOT NULL, country, email FROM view_sessions WHERE id = ?"
+_SINCE = "WHERE r.file_id = ? AND r.created_at >= ?"
+_NOTES = (
+    f"SELECT r.author, {IDENTITY}, r.body, r.page, r.public FROM notes r {OF_VIEWER} {_SINCE} "  # noqa: S608 - fixed
+    f"ORDER BY r.id LIMIT {_NOTES_TOLD}"
 )
+_HOW_MANY = f"SELECT COUNT(*) FROM notes r {_SINCE}"  # noqa: S608 - fixed
 _NOTIFIED = "UPDATE files SET notified_at = ?, notified_views = view_count WHERE id = ?"
+
+
+class Told(NamedTuple):
+    """A note as a mail tells it. Anybody can sign as anybody, so beside the ``author`` stands the ``identity`` of who
+    left it, None where nobody is known any more; ``page`` of the document, None for a note about all of it;
+    ``public`` whether other readers see it."""
+
+    author: str
+    identity: str | None
+    body: str
+    page: int | None
+    public: bool
+
+    @property
+    def who(self) -> str:
+        """The name and the identity."""
+        return f"{self.author} ({self.identity})" if self.identity else self.author
 
 
 class _Owner(NamedTuple):
@@ -56,19 +79,38 @@ def view_counted(rt: Runtime, file_id: int, session_id: int, now: int) -> None:
     rt.db.execute(_NOTIFIED, (now, file_id))
 
 
-def note_left(rt: Runtime, file_id: int, *, author: str, body: str, page: int | None, public: bool) -> None:
-    """Tell the owner of a new note on the file ``file_id``, if they want to know, in the caller's transaction.
+def note_left(rt: Runtime, file_id: int, note: Told) -> None:
+    """Tell the owner of a new ``note`` on the file ``file_id``, if they want to know, in the caller's transaction.
 
-    Parameters: ``page`` of the document, None for a note about all of it; ``public`` whether other readers see it.
+    A mail about notes waits for five minutes; what is left meanwhile, and is not taken back, is told in the same one.
     """
     owner = _owner(rt, file_id)
     if owner is None or not owner.wants("notifyOnComment", owner.of_notes):
         return
-    where = f"page {page} of " if page is not None else ""
-    kind = "a public note" if public else "a note for you alone"
-    quoted = "\n".join(f"    {line}" for line in body.splitlines())
-    text = f'{author} left {kind} on {where}"{owner.document}":\n\n{quoted}\n\n{_report(rt, owner)}'
-    mail.enqueue(rt, owner.email, f'{author} left a note on "{owner.document}"', text, file_id=file_id)
+    waiting = mail.gathering(rt, owner.email, file_id)
+    if waiting is None:
+        subject, body = _of_notes(rt, owner, [note], 1)
+        mail.enqueue(rt, owner.email, subject, body, file_id=file_id, gathers_ms=NOTES_GATHER_MS)
+        return
+    mail_id, begun_at = waiting
+    notes = [Told._make(found) for found in rt.db.rows(_NOTES, (file_id, begun_at))]
+    ((how_many,),) = rt.db.rows(_HOW_MANY, (file_id, begun_at))
+    mail.rewrite(rt, mail_id, *_of_notes(rt, owner, notes, how_many))
+
+
+def _of_notes(rt: Runtime, owner: _Owner, notes: list[Told], how_many: int) -> tuple[str, str]:
+    """The subject and the text of a mail that tells of ``how_many`` notes: the first of them, ``notes``, whole."""
+    told = "".join(_note(note, owner.document) for note in notes)
+    more = f"And {how_many - len(notes)} more.\n\n" if how_many > len(notes) else ""
+    left = f"{notes[0].who} left a note" if how_many == 1 else f"{how_many} notes were left"
+    return f'{left} on "{owner.document}"', told + more + _report(rt, owner)
+
+
+def _note(note: Told, document: str) -> str:
+    where = f"page {note.page} of " if note.page is not None else ""
+    kind = "a public note" if note.public else "a note for you alone"
+    quoted = "\n".join(f"    {line}" for line in note.body.splitlines())
+    return f'{note.who} left {kind} on {where}"{document}":\n\n{quoted}\n\n'
 
 
 def _owner(rt: Runtime, file_id: int) -> _Owner | None:

@@ -19,17 +19,23 @@ from docshare.server.services.marking import Watermark
 from docshare.server.services.secrets import instance_secret
 
 _SECRET = "page-mark-1"  # noqa: S105 - a name
+_OVER = "."  # before what stands over the pages, in a mark
 
 
 @dataclass(frozen=True)
 class Sight:
-    """``window``: the pages a reader sees; ``watermark``: what stands over them, or None; ``mark``: content, window and
-    watermark as they stand in the addresses of its pages, so that pages under one address never change. It tells nobody
-    where in the document the window lies."""
+    """``window``: the pages a reader sees; ``place``: content and window in one word, which tells nobody where in the
+    document the window lies; ``watermark``: what stands over the pages, or None; ``mark``: all three, as they stand in
+    the addresses of pages, so that pages under one address never change."""
 
     window: Window
+    place: str
     mark: str
     watermark: Watermark | None = None
+
+    def has(self, mark: str) -> bool:
+        """Whether a page with the ``mark`` shows the same places of the same document, whatever stands over them."""
+        return mark.partition(_OVER)[0] == self.place
 
 
 def prepare(rt: Runtime) -> None:
@@ -47,12 +53,18 @@ def sight(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None 
     """What whoever holds the session cookie ``cookie`` and the ``viewer_token`` of ``link`` sees of the document."""
     file = link.file
     shown, watermark = for_readers(link), marking.for_readers(rt, link, viewer_token)
-    plain = shown.covers(file.total_pages) and watermark is None
-    if plain or is_owner(rt, link, cookie):
-        return Sight(Window(1, file.total_pages), str(file.content_version))
-    said = f"{file.uuid} {file.content_version} {shown.first} {shown.last} {watermark}"
-    tag = hmac.digest(instance_secret(rt, _SECRET), said.encode(), hashlib.sha256)[:6].hex()
-    return Sight(shown, f"{file.content_version}-{tag}", watermark)
+    whole, place = shown.covers(file.total_pages), str(file.content_version)
+    if (whole and watermark is None) or is_owner(rt, link, cookie):
+        return Sight(Window(1, file.total_pages), place, place)
+    said = f"{file.uuid} {place} {shown.first} {shown.last}"
+    if not whole:
+        place = f"{place}-{_tag(rt, said)}"
+    mark = place if watermark is None else f"{place}{_OVER}{_tag(rt, f'{said} {watermark}')}"
+    return Sight(shown, place, mark, watermark)
+
+
+def _tag(rt: Runtime, said: str) -> str:
+    return hmac.digest(instance_secret(rt, _SECRET), said.encode(), hashlib.sha256)[:6].hex()
 
 
 def is_owner(rt: Runtime, link: Link, cookie: str | None) -> bool:

@@ -9,11 +9,20 @@ from docshare.server.runtime import Runtime
 BATCH = 5000  # rows a transaction: some milliseconds under the write lock
 STREAM_TABLES = ("view_rows", "download_rows", "gate_rows", "activity_rows")
 # Rows that can be many, in the order they can go; the rest goes with the file itself.
-_MANY = (*STREAM_TABLES, "session_rows", "readers", "view_sessions", "taps", "viewers")
+_MANY = (*STREAM_TABLES, "session_rows", "readers", "view_sessions", "taps", "viewers", "mails")
 _UNATTRIBUTED = (
     ("view_sessions", "variant_id = NULL"),
     ("activity_rows", "variant_id = NULL, data = json_remove(data, '$.variantUuid', '$.variantLabel')"),
 )
+
+
+def withdraw(rt: Runtime, column: str, key: int) -> None:
+    """Let everybody who was let in be asked again, in the caller's transaction: what came back open after it was closed
+    would surprise its owner.
+
+    Parameters: ``column`` ``file_id`` or ``variant_id``, whose value is ``key``.
+    """
+    rt.db.execute(f"DELETE FROM grants WHERE viewer_id IN (SELECT id FROM viewers WHERE {column} = ?)", (key,))  # noqa: S608
 
 
 def hide(rt: Runtime, file_id: int) -> None:

@@ -14,10 +14,13 @@ from docshare.server.rules.page_window import Window
 from docshare.server.runtime import Runtime
 from docshare.server.services import activity, page_range, viewers
 from docshare.server.services.links import Link, owner_plan
+from docshare.server.services.page_range import Sight
 from docshare.server.services.viewers import Known, Viewer
 
 # Who said it, for the owner: ``viewers.identity`` in SQL, for rows that have a ``viewer_id``.
 IDENTITY = "COALESCE(i.email, v.pseudonym)"
+# Of a kept anchor: whether the document has its page now.
+ON_A_PAGE = "r.page <= (SELECT total_pages FROM files WHERE id = r.file_id)"
 OF_VIEWER = "LEFT JOIN viewers v ON v.id = r.viewer_id LEFT JOIN invites i ON i.id = v.invite_id"
 
 _STILL = "SELECT 1 FROM files WHERE id = ? AND content_version = ? AND trashed_at IS NULL"
@@ -28,19 +31,24 @@ _PROOFED = "UPDATE viewers SET proofed_at = ? WHERE id = ? AND proofed_at IS NUL
 
 @dataclass(frozen=True)
 class Reader:
-    """Who has come by ``link`` and sees the pages of ``window``; ``token`` of their browser, None before they left
+    """Who has come by ``link`` and sees what is in ``sight``; ``token`` of their browser, None before they left
     anything."""
 
     link: Link
-    window: Window
+    sight: Sight
     token: str | None
     is_owner: bool
+
+    @property
+    def window(self) -> Window:
+        """The pages that they see."""
+        return self.sight.window
 
 
 def before(rt: Runtime, link: Link, cookie: str | None, token: str | None) -> Reader:
     """The reader of ``link`` who holds the session cookie ``cookie`` and the viewer token ``token``, if any."""
-    window = page_range.sight(rt, link, cookie, token).window
-    return Reader(link, window, token, page_range.is_owner(rt, link, cookie))
+    sight = page_range.sight(rt, link, cookie, token)
+    return Reader(link, sight, token, page_range.is_owner(rt, link, cookie))
 
 
 def offered(rt: Runtime, link: Link) -> Offer:
@@ -52,6 +60,16 @@ def require_reader(reader: Reader) -> None:
     """Raise ``forbidden`` for the owner."""
     if reader.is_owner:
         raise Problem("forbidden", "You are signed in as the owner of this document; its readers can write here.")
+
+
+def known(rt: Runtime, reader: Reader) -> Viewer:
+    """The viewer that ``reader`` became by what they left. Raises ``forbidden`` for the owner, and for a browser that
+    has not kept who they are: it must not hear that what it cannot name is gone."""
+    require_reader(reader)
+    viewer = viewers.find(rt, reader.link, reader.token)
+    if viewer is None:
+        raise Problem("forbidden", "Your browser has not kept that this is yours, so it cannot be taken back here.")
+    return viewer
 
 
 def require(rt: Runtime, reader: Reader, feature: str) -> Offer:
@@ -73,9 +91,10 @@ def document_page(reader: Reader, page: int) -> int:
 
 def require_version(reader: Reader, seen: str) -> None:
     """Raise ``conflict`` when ``seen``, the version that stands in the addresses of the pages the reader has before
-    them (``Sight.mark``), is of another document than the one behind the link now: what they mean lies elsewhere."""
-    # Only the content counts: what else the mark tells, such as the watermark, changes with what a reader leaves.
-    if seen.partition("-")[0] != str(reader.link.file.content_version):
+    them (``Sight.mark``), is of another document or of other pages than the ones behind the link now: what they mean
+    lies elsewhere."""
+    # What stands over the pages may differ: a personal watermark changes with what its reader leaves.
+    if not reader.sight.has(seen):
         raise _changed()
 
 
@@ -97,13 +116,12 @@ def require_room(rt: Runtime, reader: Reader, viewer: Viewer, table: str) -> Non
 
 
 def take_back(rt: Runtime, reader: Reader, table: str, uuid: str) -> None:
-    """Delete the row ``uuid`` of ``table`` that ``reader`` left. Raises ``forbidden`` (the owner), ``not_found``.
+    """Delete the row ``uuid`` of ``table`` that ``reader`` left. Raises as ``known``, ``not_found``.
 
     Also when the feature is off by now: what one said can be taken back.
     """
-    require_reader(reader)
-    viewer = viewers.find(rt, reader.link, reader.token)
-    if viewer is not None and is_uuid(uuid):
+    viewer = known(rt, reader)
+    if is_uuid(uuid):
         with rt.db.write():
             if rt.db.execute(_TAKE_BACK.format(table), (uuid.lower(), viewer.id)):
                 return

@@ -164,7 +164,7 @@ SELECT label, sessions FROM tallies WHERE file_id = ? AND kind = 'referrer' ORDE
 """
 _HOTSPOTS = """
 SELECT h.uuid, h.page, h.label, (SELECT COUNT(*) FROM taps t WHERE t.hotspot_id = h.id)
-FROM hotspots h WHERE h.file_id = ? ORDER BY h.page, h.id
+FROM hotspots h JOIN files f ON f.id = h.file_id WHERE h.file_id = ? AND h.page <= f.total_pages ORDER BY h.page, h.id
 """
 _CTA_TAPS = "SELECT COUNT(*) FROM taps WHERE file_id = ? AND hotspot_id IS NULL"
 _VARIANTS = """

@@ -20,7 +20,8 @@ from docshare.server.services.callers import Caller
 
 class SessionRow(NamedTuple):
     """One session; times in ms. ``id`` in the stream, None unless it was counted and has ended; ``email`` and ``name``
-    as its reader gave them or was invited by; ``variant`` the UUID of the variant it came through."""
+    as its reader was invited by, or had given them when it began; ``invite`` and ``variant`` the UUIDs of the
+    invitation and of the variant it came through; ``shown_pages`` how many pages its reader could see."""
 
     id: int | None
     uuid: str
@@ -33,9 +34,10 @@ class SessionRow(NamedTuple):
     came_back: int
     email: str | None
     name: str | None
-    invited: int
+    invite: str | None
     variant: str | None
     content_version: int
+    shown_pages: int
 
 
 class PageRow(NamedTuple):
@@ -48,7 +50,7 @@ class PageRow(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """How a session was judged: all ``_at`` in ms or None, pages as a number, the rest as in ``view_sessions``."""
+    """How a session was judged: all ``_at`` in ms or None, the rest as in ``view_sessions``."""
 
     klass: str
     reason: str
@@ -62,7 +64,6 @@ class Judged(NamedTuple):
     referrer: str | None
     viewer_mode: str
     prefetched: int
-    shown_pages: int
 
 
 class BeaconRow(NamedTuple):
@@ -86,13 +87,10 @@ class Account:
 
 _ROW = (
     "r.id, s.uuid, s.started_at, s.time_ms, s.pages_viewed, s.country, s.device, s.browser, s.came_back, "
-    "COALESCE(p.email, i.email), COALESCE(p.name, i.name), s.invite_id IS NOT NULL, v.uuid, s.content_version"
+    "s.email, s.name, i.uuid, v.uuid, s.content_version, s.shown_pages"
 )
 _JUDGED = ", ".join(f"s.{column}" for column in Judged._fields).replace("s.klass", "s.class")
-_WHO = (
-    "LEFT JOIN viewers p ON p.id = s.viewer_id LEFT JOIN invites i ON i.id = s.invite_id "
-    "LEFT JOIN variants v ON v.id = s.variant_id"
-)
+_WHO = "LEFT JOIN invites i ON i.id = s.invite_id LEFT JOIN variants v ON v.id = s.variant_id"
 _COUNTED = f"FROM session_rows r CROSS JOIN view_sessions s ON s.id = r.session_id {_WHO} WHERE r.file_id = ?"
 _NEWEST = f"SELECT {_ROW} {_COUNTED} ORDER BY r.started_at DESC, r.id DESC LIMIT ?"
 _PAGES = (

@@ -28,13 +28,11 @@ _ADD_REVISION = (
     "INSERT INTO revisions (file_id, content_version, original_name, size, total_pages, sha256, created_at) "
     "SELECT id, content_version, original_name, size, total_pages, sha256, updated_at FROM files WHERE id = ?"
 )
-_CLEAR_HOTSPOTS = "DELETE FROM hotspots WHERE file_id = ?"
-# Spec gap: an anchor is on a page; a note about the whole document has none and stays.
-_CLEAR_NOTES = "DELETE FROM notes WHERE file_id = ? AND page IS NOT NULL"
-# Spec gap: what was proofed on the pages goes and stays with the other anchors, and does not outlive its page.
-_PROOFS = ("marks", "annotations")
-_CLEAR_PROOFS = "DELETE FROM {} WHERE file_id = ? AND page > ?"
-_CARRY_PROOFS = "UPDATE {} SET content_version = ? WHERE file_id = ?"
+# Spec gap: an anchor is on a page; a note about the whole document has none and stays. What was proofed on the pages
+# goes and stays with hotspots and notes. What stays on a page that the new version lacks is shown nowhere until one has
+# that page again.
+_CLEAR = "DELETE FROM {} WHERE file_id = ? AND page IS NOT NULL"
+_CARRY = "UPDATE {} SET content_version = ? WHERE file_id = ?"
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,8 @@ class Replaced:
     anchors_cleared: bool
     cleared_hotspots: int
     cleared_notes: int
+    cleared_marks: int
+    cleared_annotations: int
 
 
 class _Target(NamedTuple):
@@ -99,9 +99,7 @@ def replace(
 
 def _target(rt: Runtime, caller: Caller, name: str) -> _Target:
     """The file to replace, judged in the order of the specification."""
-    file_id, trash = files.held(rt, caller, name)
-    if trash is not None:
-        raise files.no_file()
+    file_id = files.active(rt, caller, name)
     require_plan(caller.plan, "files.replace", "Replacing the document of a link")
     found = rt.db.row(_TARGET, (file_id,))
     if found is None:  # it went between the two reads
@@ -121,10 +119,10 @@ def _swap(rt: Runtime, target: _Target, document: Document, *, keep: bool) -> Re
     used = rules.views_consumed(burned_at, consumed)
     rt.db.execute(_REPLACE, (*content, version, now, used, target.id))
     rt.db.execute(_ADD_REVISION, (target.id,))
-    hotspots = 0 if keep else rt.db.execute(_CLEAR_HOTSPOTS, (target.id,))
-    notes = 0 if keep else rt.db.execute(_CLEAR_NOTES, (target.id,))
-    for table in _PROOFS:
-        rt.db.execute(_CLEAR_PROOFS.format(table), (target.id, document.total_pages if keep else 0))
-        rt.db.execute(_CARRY_PROOFS.format(table), (version, target.id))
+    if keep:
+        for table in ("marks", "annotations"):
+            rt.db.execute(_CARRY.format(table), (version, target.id))
+    anchors = ("hotspots", "notes", "marks", "annotations")
+    cleared = [0 if keep else rt.db.execute(_CLEAR.format(table), (target.id,)) for table in anchors]
     activity.record(rt, target.id, "content.replaced", {"contentVersion": version}, at=now)
-    return Replaced(target.uuid, version, document.name, document.size, not keep, hotspots, notes)
+    return Replaced(target.uuid, version, document.name, document.size, not keep, *cleared)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from docshare.contract.problems import Problem
+from docshare.server.rules import agents
 from docshare.server.rules import feedback as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services import readers, settings
@@ -16,9 +17,13 @@ _HOTSPOT = "SELECT id, page FROM hotspots WHERE file_id = ? AND uuid = ?"
 _ADD = "INSERT INTO taps (file_id, hotspot_id, tapped_at) VALUES (?, ?, ?)"
 
 
-def record(rt: Runtime, reader: Reader, body: Mapping[str, Any]) -> None:
-    """Count the tap in ``body``. Raises ``forbidden`` (the owner, or no call to action stands), ``bad_request``,
-    ``not_found`` for a hotspot that the reader does not see."""
+def record(rt: Runtime, reader: Reader, body: Mapping[str, Any], user_agent: str, *, prefetch: bool) -> None:
+    """Count the tap in ``body``, unless ``user_agent`` names a program or ``prefetch``, the browser loads ahead of its
+    reader: neither is anybody's tap, as neither is anybody's view.
+
+    Raises ``forbidden`` (the owner, or no call to action stands), ``bad_request``, ``not_found`` for a hotspot that the
+    reader does not see.
+    """
     readers.require_reader(reader)
     uuid, link = rules.read_tap(body), reader.link
     if uuid is None and "cta" not in settings.looks(rt, link).viewer_settings:
@@ -26,7 +31,8 @@ def record(rt: Runtime, reader: Reader, body: Mapping[str, Any]) -> None:
     now = rt.clock()
     with rt.db.write():
         hotspot_id = None if uuid is None else _hotspot(rt, reader, uuid)
-        rt.db.execute(_ADD, (link.file.id, hotspot_id, now))
+        if not prefetch and agents.describe(user_agent).program is None:
+            rt.db.execute(_ADD, (link.file.id, hotspot_id, now))
 
 
 def _hotspot(rt: Runtime, reader: Reader, uuid: str) -> int:

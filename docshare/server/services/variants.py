@@ -94,6 +94,8 @@ def update(rt: Runtime, caller: Caller, name: str, variant: str, body: Mapping[s
         if wish.revoked is not None:
             revoked_at = (revoked_at or now) if wish.revoked else None
         rt.db.execute(_SAVE, (label, overrides, revoked_at, row.id))
+        if wish.revoked:
+            purging.withdraw(rt, "variant_id", row.id)
     return row._replace(label=label, overrides=overrides, revoked_at=revoked_at)
 
 

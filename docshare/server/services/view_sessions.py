@@ -19,7 +19,7 @@ _STATE = (
     "class, reason, prefetched, earliest_at, started_at, heard_at, active_at, last_seq, hidden_at, input_at, "
     "counted_at, visible_ms, time_ms, turns, back_turns"
 )
-_FOUND = f"id, part, ended_at, file_id, total_pages, invite_id, {_STATE}"
+_FOUND = f"id, part, ended_at, file_id, invite_id, {_STATE}"
 _SELECT = f"SELECT {_FOUND} FROM view_sessions"  # noqa: S608 - columns from above
 _FIND = f"{_SELECT} WHERE opening = ? AND part = ?"
 _LAST = f"{_SELECT} WHERE opening = ? ORDER BY part DESC LIMIT 1"
@@ -28,9 +28,9 @@ _END = f"MIN({_IDLE_END}, IFNULL(hidden_at + {reading.HIDDEN_ENDS_MS}, {_IDLE_EN
 _DUE = f"{_SELECT} WHERE ended_at IS NULL AND {_END} <= ? ORDER BY {_END} LIMIT ?"
 _PLACE = (
     "uuid, opening, part, file_id, content_version, total_pages, reader, country, device, browser, source, referrer, "
-    "viewer_mode, variant_id, viewer_id, invite_id, shown_pages"
+    "viewer_mode, variant_id, viewer_id, invite_id, email, name, shown_pages"
 )
-_INSERT = f"INSERT INTO view_sessions ({_PLACE}, {_STATE}) VALUES ({', '.join('?' * 32)})"  # noqa: S608 - from above
+_INSERT = f"INSERT INTO view_sessions ({_PLACE}, {_STATE}) VALUES ({', '.join('?' * 34)})"  # noqa: S608 - from above
 _HEARD = "SELECT 1 FROM beacons WHERE session_id = ? AND seq = ?"
 _KEEP = "INSERT INTO beacons (session_id, seq, received_at, body, accepted) VALUES (?, ?, ?, ?, ?)"
 _SAVE = (
@@ -67,14 +67,13 @@ _APPEND_TO_FEED = (
 
 @dataclass(frozen=True)
 class Session:
-    """One stored session. ``part`` counts the sessions of its load; ``ended_at`` ms or None; ``total_pages`` of the
-    content it reads; ``invite_id`` through whose personal link."""
+    """One stored session. ``part`` counts the sessions of its load; ``ended_at`` ms or None; ``invite_id`` through
+    whose personal link."""
 
     id: int
     part: int
     ended_at: int | None
     file_id: int
-    total_pages: int
     invite_id: int | None
     reading: Reading
 
@@ -85,8 +84,8 @@ class Session:
 
 @dataclass(frozen=True)
 class Place:
-    """Where and how a session reads; names as in ``view_sessions``, unknown ones None. ``total_pages`` of the content,
-    ``shown_pages`` of them to this reader."""
+    """Where and how a session reads, and who; names as in ``view_sessions``, unknown ones None. ``total_pages`` of the
+    content, ``shown_pages`` of them to this reader."""
 
     opening: str
     part: int
@@ -103,13 +102,15 @@ class Place:
     variant_id: int | None
     viewer_id: int | None
     invite_id: int | None
+    email: str | None
+    name: str | None
     shown_pages: int
 
 
 def _session(row: tuple[Any, ...]) -> Session:
-    session_id, part, ended_at, file_id, total_pages, invite_id, klass, reason, prefetched, *rest = row
+    session_id, part, ended_at, file_id, invite_id, klass, reason, prefetched, *rest = row
     state = Reading(klass, reason, bool(prefetched), *rest)
-    return Session(session_id, part, ended_at, file_id, total_pages, invite_id, state)
+    return Session(session_id, part, ended_at, file_id, invite_id, state)
 
 
 def find(rt: Runtime, opening: str, part: int) -> Session | None:
@@ -134,14 +135,15 @@ def insert(rt: Runtime, place: Place, state: Reading) -> Session:
     rt.db.execute(_INSERT, (rt.uuid(), *vars(place).values(), *vars(state).values()))
     row = rt.db.row("SELECT last_insert_rowid()")
     assert row is not None
-    return Session(row[0], place.part, None, place.file_id, place.total_pages, place.invite_id, state)
+    return Session(row[0], place.part, None, place.file_id, place.invite_id, state)
 
 
-def add(rt: Runtime, session: Session, beacon: Beacon, now: int) -> None:
-    """Fold ``beacon`` into ``session`` and count its view when that is due; a beacon heard before changes nothing."""
+def add(rt: Runtime, session: Session, beacon: Beacon, now: int, last_page: int) -> None:
+    """Fold ``beacon`` into ``session``, whose reader is shown no page after ``last_page``, and count its view when that
+    is due; a beacon heard before changes nothing."""
     if _heard(rt, session, beacon):
         return
-    state, pages = reading.fold(session.reading, beacon, now, session.total_pages)
+    state, pages = reading.fold(session.reading, beacon, now, last_page)
     accepted = [(page.page, page.ms, page.views, page.back) for page in pages if page.ms or page.views]
     if beacon.seq < BEACONS_KEPT:
         texts = reading.stored_text(beacon), reading.COMPACT(accepted)

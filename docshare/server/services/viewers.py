@@ -79,5 +79,14 @@ def identity(viewer: Viewer, link: Link) -> str:
     return link.invite.email if link.invite else viewer.pseudonym
 
 
+def person(viewer: Viewer | None, link: Link) -> tuple[str | None, str | None]:
+    """The address and the name of whoever reads through ``link``, None while unknown. An invitee is who was invited,
+    whatever they typed at the gate: that is in the contacts."""
+    invite = link.invite
+    if invite is not None:
+        return invite.email, invite.name
+    return (viewer.email, viewer.name) if viewer else (None, None)
+
+
 def _place(link: Link) -> tuple[int, int | None, int | None]:
     return link.file.id, link.variant and link.variant.id, link.invite and link.invite.id

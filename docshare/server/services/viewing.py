@@ -92,7 +92,8 @@ def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
     token, beacon = reading.parse_body(body, sender.prefetch)
     now = rt.clock()
     opening = _opening(rt, name, token, now)
-    beacon = reading.in_document(beacon, opening.pages_before, opening.pages)
+    beacon = reading.in_document(beacon, opening.pages_before)
+    last_page = opening.pages_before + opening.pages
     with rt.db.write():
         # Asked again for each beacon: a revoked variant, like a trashed file, ends its sessions at once.
         link = links.resolve(rt, name)
@@ -102,10 +103,11 @@ def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
             return
         session = view_sessions.find(rt, opening.nonce, beacon.part)
         if session is not None:
-            _go_on(rt, session, beacon, now)
+            _go_on(rt, session, beacon, now, last_page)
         elif not reading.too_many(beacon, now - opening.issued_at):
             _limit_starts(rt, sender)
-            view_sessions.add(rt, _start(rt, opening, link, beacon, sender, now), beacon, now)
+            session = _start(rt, opening, link, beacon, sender, now)
+            view_sessions.add(rt, session, beacon, now, last_page)
 
 
 def end_due(rt: Runtime) -> int:
@@ -159,11 +161,11 @@ def _opening(rt: Runtime, name: str, token: str, now: int) -> Opening:
     return opening
 
 
-def _go_on(rt: Runtime, session: Session, beacon: Beacon, now: int) -> None:
+def _go_on(rt: Runtime, session: Session, beacon: Beacon, now: int, last_page: int) -> None:
     if session.over(now):
         raise _over()
     if not reading.too_many(beacon, now - session.reading.earliest_at):
-        view_sessions.add(rt, session, beacon, now)
+        view_sessions.add(rt, session, beacon, now, last_page)
 
 
 def _is_reader(rt: Runtime, link: Link, sender: Sender) -> bool:
@@ -191,6 +193,7 @@ def _start(rt: Runtime, opening: Opening, link: Link, beacon: Beacon, sender: Se
         earliest = max(earliest, _make_way(rt, last, beacon, now))
     agent = describe(sender.user_agent)
     viewer = viewers.find(rt, link, sender.viewer_token(link))
+    email, name = viewers.person(viewer, link)
     place = Place(
         opening=opening.nonce,
         part=beacon.part,
@@ -207,6 +210,8 @@ def _start(rt: Runtime, opening: Opening, link: Link, beacon: Beacon, sender: Se
         variant_id=link.variant and link.variant.id,
         viewer_id=viewer and viewer.id,
         invite_id=link.invite and link.invite.id,
+        email=email,
+        name=name,
         shown_pages=opening.pages,
     )
     state = reading.begin(now, earliest, agent.program, opening.prefetched)
