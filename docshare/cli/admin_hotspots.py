@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.admin_channel import Data, asked
+from docshare.cli.arguments import OPERATOR_HELP, of_operator
 from docshare.cli.context import current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec
@@ -37,7 +38,7 @@ _HOTSPOT = Spec(
     empty="no hotspots",
 )
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="UUID or short id of the file.")]
+File = Annotated[str, typer.Argument(metavar="FILE", help=OPERATOR_HELP)]
 
 
 @hotspot.command("add", spec=_HOTSPOT)
@@ -65,7 +66,7 @@ def add(
     if (link is None) == (audio is None):
         raise Stop(ExitCode.USAGE, "a hotspot needs either --link or --audio")
     wish = {"page": str(page), "rect": rect, "label": label, "link": link, "audio": audio}
-    current().emit(asked(context, data, "hotspot add", file=file, **wish), _HOTSPOT)
+    current().emit(asked(context, data, "hotspot add", file=of_operator(current(), file), **wish), _HOTSPOT)
 
 
 @hotspot.command("list", spec=_HOTSPOT)
@@ -76,7 +77,7 @@ def list_hotspots(context: typer.Context, file: File, data: Data = None) -> None
 
       docshare admin hotspot list aB3dE5fG7hJ9
     """
-    current().emit(asked(context, data, "hotspot list", file=file), _HOTSPOT)
+    current().emit(asked(context, data, "hotspot list", file=of_operator(current(), file)), _HOTSPOT)
 
 
 @hotspot.command("remove", spec=_HOTSPOT)

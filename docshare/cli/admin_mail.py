@@ -5,21 +5,27 @@ from typing import Annotated
 import typer
 
 from docshare.cli.admin_channel import Data, asked
+from docshare.cli.arguments import OPERATOR_HELP, of_operator
 from docshare.cli.context import current
+from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.invites import INVITE
 from docshare.cli.output import Column, Spec
+from docshare.cli.text import clean
 from docshare.cli.typer_compat import App
+from docshare.contract.fields import is_uuid
 
 outbox = App("The mails that the instance wrote.")
+
+_BEGINNING = 8  # characters of a UUID that people see, and that "outbox show" understands
 
 _MAIL = Spec(
     table=(
         Column("to", "TO", role="bold", flexible=True),
-        Column("subject", "SUBJECT", flexible=True, rank=2),
+        Column("subject", "SUBJECT", flexible=True),
         Column("state", "STATE", role="warn", rank=1),
         Column("createdAt", "WRITTEN", kind="when", rank=3),
         Column("error", "ERROR", flexible=True, rank=4),
-        Column("uuid", "UUID", role="id"),
+        Column("uuid", "MAIL", role="id", show=lambda row: clean(str(row["uuid"])[:_BEGINNING])),
     ),
     plain=("uuid", "state", "createdAt", "to", "subject", "attempts", "nextAttemptAt", "sentAt", "error"),
     id="uuid",
@@ -46,7 +52,7 @@ def outbox_list(context: typer.Context, data: Data = None) -> None:
 @outbox.command("show", spec=_MESSAGE)
 def outbox_show(
     context: typer.Context,
-    uuid: Annotated[str, typer.Argument(metavar="UUID", help="The mail, from 'outbox list'.")],
+    uuid: Annotated[str, typer.Argument(metavar="MAIL", help="UUID from 'outbox list', or its beginning.")],
     data: Data = None,
 ) -> None:
     """Print one mail as it is sent: headers and text, which mail programs read as an .eml file.
@@ -56,7 +62,7 @@ def outbox_show(
       docshare admin outbox show 6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10 > mail.eml
     """
     ctx = current()
-    mail = asked(context, data, "outbox show", uuid=uuid)
+    mail = asked(context, data, "outbox show", uuid=_whole(context, data, uuid))
     printer = ctx.emitter(_MESSAGE)
     if printer.natural:
         ctx.write(mail["message"])
@@ -64,9 +70,20 @@ def outbox_show(
         printer.emit(mail)
 
 
+def _whole(context: typer.Context, data: Data, beginning: str) -> str:
+    """The UUID of the one mail that begins so; what fits none is left to be refused. Stop (2) where it fits many."""
+    if is_uuid(beginning):
+        return beginning
+    listed = (str(row["uuid"]) for row in asked(context, data, "outbox list"))
+    found = [uuid for uuid in listed if uuid.startswith(beginning.lower())]
+    if len(found) > 1:
+        raise Stop(ExitCode.USAGE, f"{len(found)} mails begin with {beginning!r}", hint="Write more of the UUID.")
+    return found[0] if found else beginning
+
+
 def invite(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="UUID or short id of the file.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help=OPERATOR_HELP)],
     email: Annotated[str, typer.Argument(metavar="EMAIL", help="Whom to invite.")],
     name: Annotated[str | None, typer.Option(help="The person's name.")] = None,
     mail: Annotated[bool, typer.Option("--mail/--no-mail", help="Write to them, if there is a mail server.")] = True,
@@ -80,5 +97,6 @@ def invite(
 
       docshare admin invite aB3dE5fG7hJ9 ann@example.com --name "Ann Lee"
     """
-    answer = asked(context, data, "invite", file=file, email=email, name=name, mail="yes" if mail else "no")
-    current().emit(answer, INVITE)
+    ctx = current()
+    wish = {"email": email, "name": name, "mail": "yes" if mail else "no"}
+    ctx.emit(asked(context, data, "invite", file=of_operator(ctx, file), **wish), INVITE)

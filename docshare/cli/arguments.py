@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
 _SHORT_ID = re.compile(r"[0-9A-Za-z]{12}", re.ASCII)
+_SCHEMES = ("http://", "https://")
+_LAST = "@last"
 _SLUG = re.compile(r"[a-z0-9-]{1,64}", re.ASCII)
 
 FILE_HELP = "UUID, short id, share link, slug:NAME or @last."
+OPERATOR_HELP = "UUID, short id, share link or @last."
 FILES_HELP = "UUID, short id, share link, slug:NAME, @last, or - for ids on stdin."
 
 
@@ -30,6 +33,34 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
+def name_in(link: str) -> str:
+    """The last part of the path of a share link: a UUID, a short id or a slug; empty where there is none."""
+    try:
+        parts = [part for part in unquote(urlsplit(link).path).split("/") if part]
+    except ValueError:
+        return ""
+    return parts[-1] if parts else ""
+
+
+def last_upload(context: "Context") -> str:
+    """The UUID that ``@last`` means. Stop (2) where nothing was uploaded."""
+    last = memory.last(context)
+    if last is None:
+        raise Stop(ExitCode.USAGE, "@last: nothing was uploaded with this profile from here yet")
+    return str(last["uuid"])
+
+
+def of_operator(context: "Context", word: str) -> str:
+    """The UUID or short id that ``word`` means to the operator of an instance, who has no list of files to look a slug
+    up in. Stop (2) if it means none."""
+    if word == _LAST:
+        return last_upload(context)
+    name = name_in(word) if word.startswith(_SCHEMES) else word
+    if _UUID.fullmatch(name.lower()) or _SHORT_ID.fullmatch(name):
+        return name
+    raise Stop(ExitCode.USAGE, f"{word!r} names no file", hint=f"A file is given as {OPERATOR_HELP}")
+
+
 class FileNames:
     """Turns what the user wrote into ids for the API; asks for the file list at most once, and only for a slug."""
 
@@ -39,9 +70,9 @@ class FileNames:
 
     def one(self, word: str) -> str:
         """The UUID or short id that ``word`` means. Stop (2) if it means nothing, Stop (3) for an unknown slug."""
-        if word == "@last":
-            return self._last()
-        if word.startswith(("http://", "https://")):
+        if word == _LAST:
+            return last_upload(self._ctx)
+        if word.startswith(_SCHEMES):
             return self._of_link(word)
         if word.startswith("slug:"):
             return self._of_slug(word.removeprefix("slug:"))
@@ -68,18 +99,8 @@ class FileNames:
             if words:
                 yield words[0]
 
-    def _last(self) -> str:
-        last = memory.last(self._ctx)
-        if last is None:
-            raise Stop(ExitCode.USAGE, "@last: nothing was uploaded with this profile from here yet")
-        return str(last["uuid"])
-
     def _of_link(self, link: str) -> str:
-        try:
-            parts = [part for part in unquote(urlsplit(link).path).split("/") if part]
-        except ValueError:
-            parts = []
-        name = parts[-1] if parts else ""
+        name = name_in(link)
         if _UUID.fullmatch(name.lower()):
             return name.lower()
         # Twelve small letters or digits may be a short id or, far more likely, a slug.

@@ -1,10 +1,10 @@
 """Those who got a link of their own (variants and invitations), and how far each has read. Nothing here asks a server.
 
-A session belongs to the variant whose link it came by, or to the invited address that it is known by. Page numbers are
-those of the document.
+A session belongs to the variant or the invitation whose link it came by. What a reader types into a gate proves
+nothing: anybody can name an address that was invited. Page numbers are those of the document.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,33 +13,42 @@ from docshare.cli.variant_names import short_id
 from docshare.contract.wire import parse_instant
 
 Row = Mapping[str, Any]
+Mark = tuple[str, str]
 
 NEVER, STOPPED, OLD = "never", "stopped_early", "old_version"
 
 
 @dataclass(frozen=True)
 class Person:
-    """A recipient: of the ``kind`` variant or invite; ``pages`` of the document that their link shows; ``mark``: what
-    a session of theirs bears; ``opened_at``: when they first did, in ms, where the server tells."""
+    """A recipient: of the ``kind`` variant or invite; ``pages`` of the document that their link shows; ``opened_at``:
+    when they first did, in ms, where the server tells."""
 
     kind: str
     uuid: str
     name: str
     url: str
     pages: range
-    mark: str
     email: str = ""
     opened_at: int | None = None
 
+    @property
+    def marks(self) -> frozenset[Mark]:
+        """What a session of theirs bears, any of it."""
+        link = (self.kind, self.uuid.casefold())
+        return frozenset({link, ("address", self.email.casefold())} if self.email else {link})
+
     def owns(self, session: Row) -> bool:
         """Whether they read in ``session``."""
-        return mark_of(session, self.kind) == self.mark
+        return not self.marks.isdisjoint(_marks_of(session))
 
 
-def mark_of(session: Row, kind: str) -> str:
-    """By what ``session`` is known to belong to somebody of that kind; empty if it does not."""
-    value = session.get("variantUuid" if kind == "variant" else "email")
-    return str(value).casefold() if value else ""
+def _marks_of(session: Row) -> Iterator[Mark]:
+    """By what ``session`` is known to belong to somebody. A server that does not tell the invitation it was opened
+    through at least tells that there was one; the address is then the invited one."""
+    known = {"variant": session.get("variantUuid"), "invite": session.get("inviteUuid")}
+    if not known["invite"] and session.get("fromInvite") is True:
+        known["address"] = session.get("email")
+    return ((kind, str(value).casefold()) for kind, value in known.items() if value)
 
 
 def people(file: Row, variants: Iterable[Row], invites: Iterable[Row]) -> list[Person]:
@@ -51,7 +60,6 @@ def people(file: Row, variants: Iterable[Row], invites: Iterable[Row]) -> list[P
             str(row.get("label") or short_id(dict(row))),
             str(row.get("url", "")),
             shown_pages(file, row),
-            str(row.get("uuid")).casefold(),
         )
         for row in variants
         if not row.get("revoked")
@@ -63,7 +71,6 @@ def people(file: Row, variants: Iterable[Row], invites: Iterable[Row]) -> list[P
             str(row.get("name") or row.get("email", "")),
             str(row.get("url", "")),
             shown_pages(file),
-            str(row.get("email", "")).casefold(),
             email=str(row.get("email", "")),
             opened_at=parse_instant(str(row.get("viewedAt", ""))),
         )
@@ -147,13 +154,13 @@ class Demand:
 def progress_of(everybody: Iterable[Person], sessions: Iterable[Row], from_version: int) -> dict[str, Progress]:
     """How far each got, by UUID, from one walk over all ``sessions``."""
     found: dict[str, Progress] = {}
-    owners: dict[tuple[str, str], list[Progress]] = {}
+    owners: dict[Mark, list[Progress]] = {}
     for person in everybody:
         found[person.uuid] = Progress()
-        owners.setdefault((person.kind, person.mark), []).append(found[person.uuid])
+        for mark in person.marks:
+            owners.setdefault(mark, []).append(found[person.uuid])
     for session in sessions:
-        for kind in ("variant", "invite"):
-            mark = mark_of(session, kind)
-            for progress in owners.get((kind, mark), ()) if mark else ():
+        for mark in _marks_of(session):
+            for progress in owners.get(mark, ()):
                 progress.add(session, from_version)
     return found

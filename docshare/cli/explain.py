@@ -11,8 +11,8 @@ from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.explaining import Report, reports, story
 from docshare.cli.output import Column, Spec
-from docshare.cli.readers import objects, owner_only
-from docshare.cli.text import clean, human_duration
+from docshare.cli.readers import number, objects, owner_only
+from docshare.cli.text import clean, exact_duration
 from docshare.cli.typer_compat import App
 from docshare.client.errors import Refused
 from docshare.contract.fields import is_uuid
@@ -27,19 +27,25 @@ app = App()
 _QUICK = 3  # files that are asked without a word
 _MOST = 200  # files that are asked at all
 
+
+def _spent(key: str, title: str) -> Column:
+    """A column of times in ms that can be added up by eye."""
+    return Column(key, title, show=lambda row: exact_duration(int(number(row, key))) if key in row else "")
+
+
 _BEACONS = (
     Column("seq", "#", role="bold"),
     Column("after", "AFTER"),
     Column("visible", "VISIBLE", kind="flag", rank=2),
     Column("input", "INPUT", kind="flag", rank=3),
     Column("turns", "TURNS", rank=4),
-    Column("claimedMs", "CLAIMED", kind="duration"),
-    Column("acceptedMs", "ACCEPTED", kind="duration"),
+    _spent("claimedMs", "CLAIMED"),
+    _spent("acceptedMs", "ACCEPTED"),
     Column("why", "CUT BECAUSE", role="warn", flexible=True),
 )
 _PAGES = (
     Column("page", "PAGE", role="bold"),
-    Column("timeMs", "TIME", kind="duration"),
+    _spent("timeMs", "TIME"),
     Column("views", "VIEWS"),
     Column("backTurns", "BACK"),
 )
@@ -65,8 +71,9 @@ def explain(
     [Pro] The page of a reader reports what it saw; the server accepts no more than its own clock allows. Shown are the
     verdict, every report with what it claimed and what was accepted, and the time of each page. Without --file the
     newest files are asked one by one. A pipe gets one line per report: tab-separated seq, receivedAt, visible,
-    visibleMs, input, turns, backTurns, claimedMs, acceptedMs, why. The rule is told in the README, "How reading is
-    measured".
+    visibleMs, input, turns, backTurns, claimedMs, acceptedMs, why. Sessions that were not counted are not listed
+    anywhere; with its sessionId, from the server's database, one of them can be explained too. The rule is told in the
+    README, "How reading is measured".
 
     Examples:
 
@@ -112,7 +119,7 @@ def _searched(ctx: Context, client: "Client", session: str) -> Row:
 
 def _row(report: Report) -> Row:
     about = {"claimedMs": report.claimed_ms, "acceptedMs": report.accepted_ms, "why": report.why}
-    after = "" if report.after_ms is None else f"+{human_duration(max(report.after_ms, 0))}"
+    after = "" if report.after_ms is None else f"+{exact_duration(max(report.after_ms, 0))}"
     return {**report.row, **about, "after": after}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from docshare.cli.output import cell
 from docshare.cli.readers import number, objects
-from docshare.cli.text import human_duration, local_time
+from docshare.cli.text import exact_duration, local_time
 from docshare.contract.wire import parse_instant
 
 Row = Mapping[str, Any]
@@ -78,12 +78,12 @@ def story(session: Row, told: list[Report]) -> Iterator[str]:
     if session.get("reason"):
         yield f"because: {session['reason']}"
     yield from _course(session, told)
-    total = human_duration(int(number(session, "totalTimeMs")))
+    total = exact_duration(int(number(session, "totalTimeMs")))
     if not told:
         yield f"{total} of reading; its reports are no longer kept"
         return
     reports_count = f"{len(told)} {'report' if len(told) == 1 else 'reports'}"
-    claimed = human_duration(sum(report.claimed_ms for report in told))
+    claimed = exact_duration(sum(report.claimed_ms for report in told))
     yield f"{total} of reading accepted, of {claimed} claimed in {reports_count}"
     cut = sum(1 for report in told if report.why)
     if cut:
@@ -97,14 +97,14 @@ def _course(session: Row, told: list[Report]) -> Iterator[str]:
         return
     yield f"began {local_time(began)}"
     if counted is not None:
-        yield f"counted {human_duration(max(counted - began, 0))} later"
+        yield f"counted {exact_duration(max(counted - began, 0))} later"
     if ended is None:
         yield "is still going on"
         return
     # Of reports that come out of order, the number tells which was written last.
     last = max((report.row for report in told), key=lambda row: number(row, "seq"), default=None)
     why = "" if last is None else _SILENT if last.get("visible") else _COVERED
-    yield f"ended {human_duration(max(ended - began, 0))} after it began{why}"
+    yield f"ended {exact_duration(max(ended - began, 0))} after it began{why}"
 
 
 def moment(row: Row, key: str) -> int | None:

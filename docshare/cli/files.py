@@ -7,6 +7,7 @@ import typer
 
 from docshare.cli import memory
 from docshare.cli.arguments import FILE_HELP, FILES_HELP, FileNames
+from docshare.cli.browse import base_of
 from docshare.cli.context import Context, current
 from docshare.cli.download import SAVED, download
 from docshare.cli.exits import ExitCode, Stop
@@ -47,8 +48,20 @@ def _state(file: Mapping[str, Any]) -> str:
         "gate": file.get("requireEmail"),
         "no download": file.get("allowDownload") is False,
         "page range": "pageRange" in file,
+        "view limit": "viewLimit" in file,
     }
     return ", ".join(word for word, holds in words.items() if holds)
+
+
+def _limit(file: Mapping[str, Any]) -> str:
+    """``2 (1 used)``."""
+    return f"{file['viewLimit']} ({file.get('viewsConsumed', 0)} used)" if file.get("viewLimit") else ""
+
+
+def _named_link(file: Mapping[str, Any]) -> str:
+    """The address that the slug of a file makes."""
+    slug, link = file.get("slug"), file.get("shareUrl")
+    return f"{base_of(str(link))}/{slug}" if slug and link else ""
 
 
 _LIST = Spec(
@@ -71,13 +84,14 @@ _SHOW = Spec(
     table=(
         Column("originalName", "name", role="bold"),
         Column("shareUrl", "link", role="id"),
+        Column("named", "named link", role="id", show=_named_link),
         Column("shortId", "short id"),
         Column("uuid", "uuid"),
         Column("slug", "slug"),
         Column("size", "size", kind="size"),
         Column("totalPages", "pages"),
         Column("viewCount", "views"),
-        Column("viewLimit", "view limit"),
+        Column("viewLimit", "view limit", show=_limit),
         Column("createdAt", "uploaded", kind="moment"),
         Column("deleteAt", "expires", kind="moment"),
         Column("burnedAt", "burned", kind="moment"),

@@ -1,7 +1,7 @@
 """``docshare pending``: who got a link and has not read yet."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,9 +15,6 @@ from docshare.cli.readers import number, owner_only
 from docshare.cli.text import seconds
 from docshare.cli.typer_compat import App
 from docshare.contract.wire import instant, present
-
-if TYPE_CHECKING:
-    pass
 
 Row = Mapping[str, Any]
 
@@ -75,7 +72,8 @@ def pending(
     [Pro] Asked about are its variants, unless revoked, and the people invited. Somebody is pending who never opened the
     link, who read only an older version of the document, or who stopped early: saw fewer pages than --min-share (all of
     those that the link shows), or read for less than --min-time. All sessions of one person count together; a page was
-    seen after one second. A session counts once it has ended, about a minute after the page was closed.
+    seen after one second. A session counts once it has ended, about a minute after the page was closed. It
+    belongs to the person whose link was opened; an invited address typed into the form of another link proves nothing.
 
     The exit code is 13 if anybody is pending. A pipe gets tab-separated kind, name, reason (never, old_version,
     stopped_early), lastReadAt, contentVersion, pagesRead, pages, timeMs, email, url, uuid.

@@ -7,6 +7,7 @@ refuses for good ends it at once; quiet makes it slower; the rate limit is kept 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.waiting import Trouble, is_final
 from docshare.client.errors import Refused, TransportError
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from docshare.client import Client
 
 T = TypeVar("T")
+
+LEAST_INTERVAL = 1.0  # seconds between two questions, whatever a user asks for
 
 _SLOWDOWN = 1.5  # each quiet answer makes the interval longer by this factor
 _JITTER = 0.1  # of the interval, so that many do not ask in step
@@ -32,23 +35,29 @@ class Rounds(NamedTuple):
 
 def asked(context: "Context", client: "Client", ask: Callable[[], T], rounds: Rounds) -> Iterator[T]:
     """What ``ask`` returns, again and again until the time is over. ``client``: whose pacing holds; it should not
-    repeat by itself. Raises what is refused for good; Stop (11) after failing for too long."""
+    repeat by itself. Raises what is refused for good; Stop (11) after failing for too long, or all the time.
+    """
     trouble = Trouble(context, rounds.patience)
     ends = None if rounds.timeout is None else context.monotonic() + rounds.timeout
     interval = rounds.interval
+    answered, failure = False, ""
     while True:
         try:
             found = ask()
         except (Refused, TransportError) as error:
             if is_final(error):
                 raise
+            failure = str(error)
             pause = trouble.after(error, rounds.interval)
         else:
             trouble.over()
+            answered = True
             yield found
             interval = rounds.interval if found else min(interval * _SLOWDOWN, max(rounds.slowest, rounds.interval))
             pause = max(interval * (1 + _JITTER * (2 * client.clock.chance() - 1)), client.spacing())
         left = None if ends is None else ends - context.monotonic()
         if left is not None and left <= 0:
+            if not answered:
+                raise Stop(ExitCode.UNREACHABLE, f"the server could not be reached before the time was over: {failure}")
             return
         context.sleep(pause if left is None else min(pause, left))

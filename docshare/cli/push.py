@@ -52,7 +52,7 @@ def push(
     ] = None,
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name that readers see; needed with '-'.")] = None,
     keep_anchors: Annotated[
-        bool, typer.Option("--keep-anchors", help="Leave hotspots and notes on their pages.")
+        bool, typer.Option("--keep-anchors", help="Leave hotspots, notes, marks and annotations on their pages.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
 ) -> ExitCode:

@@ -32,7 +32,7 @@ _KEPT = ("uuid", "shortId", "shareUrl", "contentVersion")
 
 class Pusher:
     """Pushes ``item``, whose SHA-256 is ``digest``. ``slug``: its name, or None; ``ledger``: the manifest that knows
-    its file, or None; ``keep_anchors``: hotspots and notes stay when the content is replaced."""
+    its file, or None; ``keep_anchors``: what is on the pages stays when the content is replaced."""
 
     def __init__(
         self,

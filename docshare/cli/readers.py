@@ -18,7 +18,7 @@ Labels = Mapping[str, str]
 SEEN_MS = 1_000  # Spec gap: Readership, defined. A page with at least one second was seen.
 
 _LARGEST = 2**63
-_PLAIN = (
+SESSION_COLUMNS = (
     "id", "sessionId", "startedAt", "totalTimeMs", "pagesViewed", "country", "deviceType", "browser", "returning",
     "email", "name", "fromInvite", "variantUuid", "contentVersion", "pages",
 )  # fmt: skip
@@ -55,18 +55,28 @@ def amount(value: float) -> str:
 
 
 def who(row: Row, labels: Labels) -> str:
-    """Whom a session belongs to, as far as it is known: name, address or the label of the link."""
-    known = row.get("name") or row.get("email") or labels.get(str(row.get("variantUuid")))
-    return str(known or "")
+    """Whom a session belongs to, as far as it is known: ``ann@example.com invited``, a name or an address as it was
+    typed, or ``link of Ann Lee``, which anybody may have opened; empty for nobody known."""
+    known = row.get("name") or row.get("email")
+    if known:
+        return f"{known} invited" if row.get("fromInvite") is True else str(known)
+    label = labels.get(str(row.get("variantUuid")))
+    return f"link of {label}" if label else ""
+
+
+def _seen(row: Row) -> str:
+    """How many pages were read, of how many: ``2 of 3``. A link can show fewer than the document has."""
+    seen, shown = amount(number(row, "pagesViewed")), number(row, "shownPages")
+    return f"{seen} of {amount(shown)}" if shown else seen
 
 
 def columns(labels: Labels) -> tuple[Column, ...]:
     """The columns of a table of sessions. ``labels``: of variants, by UUID."""
     return (
         Column("startedAt", "STARTED", kind="when"),
-        Column("who", "READER", role="bold", flexible=True, show=lambda row: who(row, labels)),
+        Column("who", "READER", role="bold", flexible=True, show=lambda row: who(row, labels) or "-"),
         Column("totalTimeMs", "TIME", kind="duration"),
-        Column("pagesViewed", "PAGES"),
+        Column("pagesViewed", "PAGES", show=_seen),
         Column("contentVersion", "VERSION", rank=4),
         Column("returning", "AGAIN", kind="flag", rank=5),
         Column("country", "COUNTRY", rank=3),
@@ -90,14 +100,17 @@ def session_spec(labels: Labels) -> Spec:
 
     def human(row: Row, context: "Context") -> Iterator[str]:
         screen = context.out_screen
-        pages = int(number(row, "pagesViewed"))
+        shown = number(row, "shownPages") or number(row, "pagesViewed")
+        pages = f"{_seen(row)} {'page' if shown == 1 else 'pages'}"
         facts = (
             who(row, labels) or "somebody",
-            f"read {pages} {'page' if pages == 1 else 'pages'} in {human_duration(int(number(row, 'totalTimeMs')))}",
+            f"read {pages} in {human_duration(int(number(row, 'totalTimeMs')))}",
             row.get("country"),
             row.get("deviceType"),
         )
         told = f" {screen.glyph('·')} ".join(clean(str(fact)) for fact in facts if fact)
         yield f"{told}  {screen.paint('dim', clean(str(row.get('sessionId', ''))))}"
 
-    return Spec(table=columns(labels), plain=_PLAIN, id="sessionId", empty="nobody has read it yet", human=human)
+    return Spec(
+        table=columns(labels), plain=SESSION_COLUMNS, id="sessionId", empty="nobody has read it yet", human=human
+    )

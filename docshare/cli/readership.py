@@ -18,7 +18,7 @@ from docshare.cli.readers import labels_of, number, objects, owner_only, session
 from docshare.cli.readership_export import EXPORTED, export
 from docshare.cli.readership_feedback import ANNOTATIONS, MARKS, NOTES, annotations, marks, notes
 from docshare.cli.readership_report import REPORT_FILE, report_file
-from docshare.cli.readership_sections import SECTIONS, TABLES, chosen, flat
+from docshare.cli.readership_sections import SECTIONS, TABLES, chosen, flat, named, withheld
 from docshare.cli.text import seconds
 from docshare.cli.typer_compat import App
 from docshare.contract.features import REPORT_SECTIONS
@@ -36,7 +36,6 @@ _LINES = Spec(plain=("section", "key", "value"))
 _FLAT = ("plain", "csv", "tsv")
 _SECTION_HELP = f"Only these, with commas: {', '.join(SECTIONS)}."
 _FRESH_SCREEN = "\x1b[H\x1b[2J"
-_LEAST_WATCH = 1.0  # seconds
 _BAR = 30  # cells
 
 File = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
@@ -53,9 +52,9 @@ def show(
 ) -> None:
     """Show the readership report of a file.
 
-    The plan decides which sections there are; the last line names those that it hides. Times of the day are in UTC. A
-    pipe gets tab-separated section, key, value; --json is the report as the server sent it; --format csv with one
-    --section that is a list is that list as a table.
+    The plan decides which sections there are; the last line names those that it hides, a note on stderr those of a
+    --section in a pipe. Times of the day are in UTC. A pipe gets tab-separated section, key, value; --json is the
+    report as the server sent it; --format csv with one --section that is a list is that list as a table.
 
     Examples:
 
@@ -71,12 +70,13 @@ def show(
         with owner_only():
             view.show(client.readership.report(name))
         return
-    _watch(ctx, client, name, view, max(seconds(watch), _LEAST_WATCH))
+    _watch(ctx, client, name, view, seconds(watch))
 
 
 def _watch(ctx: Context, client: "Client", name: str, view: "_View", every: float) -> None:
-    from docshare.cli.polling import Rounds, asked
+    from docshare.cli.polling import LEAST_INTERVAL, Rounds, asked
 
+    every = max(every, LEAST_INTERVAL)
     with client.fork(retries=0) as poller, owner_only():
         for report in asked(ctx, poller, lambda: poller.readership.report(name), Rounds(every, every)):
             view.show_again(report)
@@ -101,10 +101,11 @@ class _View:
         self._file = file
         self._section = section
         self._since = since
+        self._told = False
 
     def show(self, report: Row) -> None:
         """Print one report as a whole."""
-        keys = chosen(self._section, report)
+        keys = self._keys(report)
         report = self._narrowed(report)
         if self._printer.for_people:
             from docshare.cli.readership_drawing import drawn
@@ -114,14 +115,15 @@ class _View:
         elif self._printer.format in _FLAT and not self._reshaped:
             self._flat(report, keys)
         else:
-            self._printer.emit(report if self._section is None else {key: report[key] for key in keys})
+            self._printer.emit({key: report[key] for key in keys})
 
     def show_again(self, report: Row) -> None:
         """Print one report of many: on a cleared terminal, elsewhere behind the last."""
         if self._printer.for_people and self._ctx.env.get("TERM") != "dumb":
             self._ctx.write(_FRESH_SCREEN)
         if self._printer.format == "json":  # one line each, so that a reader can tell them apart
-            self._printer.row(self._narrowed(report))
+            keys, report = self._keys(report), self._narrowed(report)
+            self._printer.row({key: report[key] for key in keys})
         else:
             self.show(report)
         self._ctx.flush()
@@ -131,9 +133,20 @@ class _View:
         options = self._ctx.options
         return bool(options.fields or options.query or options.template)
 
+    def _keys(self, report: Row) -> tuple[str, ...]:
+        """The keys to print. Which of the sections asked for the plan hides is told once; people see it in the
+        drawing."""
+        keys = chosen(self._section, report)
+        above = withheld(self._section, report) if self._section else ""
+        if above and not self._told and not self._printer.for_people:
+            self._ctx.note(above)
+            self._told = True
+        return keys
+
     def _flat(self, report: Row, keys: Sequence[str]) -> None:
-        if self._printer.format != "plain" and len(keys) == 1 and keys[0] in TABLES:
-            self._ctx.emit(report[keys[0]], Spec(plain=TABLES[keys[0]]))
+        asked = [key for means in named(self._section).values() for key in means] if self._section else []
+        if self._printer.format != "plain" and len(asked) == 1 and asked[0] in TABLES:
+            self._ctx.emit(report.get(asked[0], []), Spec(plain=TABLES[asked[0]]))
         else:
             self._ctx.emit([row._asdict() for row in flat(report, keys)], _LINES)
 

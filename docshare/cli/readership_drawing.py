@@ -13,6 +13,7 @@ from docshare.cli.output import Column, cell
 from docshare.cli.readers import amount, columns, number
 from docshare.cli.readership_sections import BREAKDOWNS, HEAD, SUMMARY, flat, hidden
 from docshare.cli.text import cell_width, clean, clip
+from docshare.contract.limits import REPORT_SESSIONS
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
@@ -135,30 +136,36 @@ class _Section:
             (f"page {cell(row.get('page'))}", number(row, "reached"), f"{amount(number(row, 'pct'))} %")
             for row in pages
         ]
-        yield from self._bars("funnel", rows, "sessions that got to a page")
+        yield from self._bars("funnel", rows, "sessions that got to a page", ends=True)
 
     def _breakdown(self, rows: list[Row]) -> Iterator[str]:
         bars = [(clean(str(row.get("label", ""))), number(row, "count"), "") for row in rows]
         yield from self._bars(BREAKDOWNS[self._key], bars)
 
-    def _bars(self, title: str, rows: Sequence[tuple[str, float, str]], remark: str = "") -> Iterator[str]:
-        """Bars of (label, value, words behind the value)."""
+    def _bars(
+        self, title: str, rows: Sequence[tuple[str, float, str]], remark: str = "", *, ends: bool = False
+    ) -> Iterator[str]:
+        """Bars of (label, value, words behind the value), the first of them; with ``ends`` the last one too."""
         if not rows:
             return
         yield self._title(title, remark)
-        shown = rows[:_MOST_ROWS]
+        cut = ends and len(rows) > _MOST_ROWS
+        shown = [*rows[: _MOST_ROWS - 1], rows[-1]] if cut else rows[:_MOST_ROWS]
         mark = self._screen.glyph("…")
         labels = [clip(label, _WIDEST_LABEL, mark) for label, _, _ in shown]
         wide = max(map(cell_width, labels))
         digits = max(len(amount(value)) for _, value, _ in shown)
         room = self._screen.width - wide - digits - max(len(words) for _, _, words in shown) - 6
         largest = max(value for _, value, _ in rows)
-        for label, (_, value, words) in zip(labels, shown, strict=True):
+        for at, (label, (_, value, words)) in enumerate(zip(labels, shown, strict=True), 1):
+            if cut and at == _MOST_ROWS:
+                yield from self._more(len(rows), "")
             drawn = bar(value, largest, max(min(room, _WIDEST_BAR), 1), self._screen)
             padded = f"{label}{' ' * (wide - cell_width(label))}  {amount(value):>{digits}}"
             share = f"  {words:>{_SHARE}}" if words else ""
             yield f"{padded}{share}  {self._screen.paint('id', drawn)}".rstrip()
-        yield from self._more(len(rows), "")
+        if not cut:
+            yield from self._more(len(rows), "")
 
     def _times(self, rows: list[Row]) -> Iterator[str]:
         counts = {(number(row, "dow"), number(row, "hour")): number(row, "count") for row in rows}
@@ -176,7 +183,14 @@ class _Section:
         known = variants if isinstance(variants, list) else []
         labels = {str(row.get("uuid")): str(row["label"]) for row in known if isinstance(row, dict) and "label" in row}
         see = f"docshare readership sessions {self._file}"
-        yield from self._table("sessions", columns(labels), rows, see)
+        yield from self._table("sessions", columns(labels), rows, see, self._all_sessions(len(rows)))
+
+    def _all_sessions(self, listed: int) -> int:
+        """How many sessions there are; the report holds the newest of them only."""
+        summary = self._report.get("summary")
+        if listed < REPORT_SESSIONS or not isinstance(summary, Mapping):
+            return listed
+        return max(listed, int(number(summary, "totalSessions")))
 
     def _contacts(self, rows: list[Row]) -> Iterator[str]:
         fields = [row["fields"] for row in rows if isinstance(row.get("fields"), Mapping)]
@@ -186,14 +200,21 @@ class _Section:
         yield from self._table("contacts", tuple(shown), rows, f"docshare events list --type gate --file {self._file}")
 
     def _button(self, taps: int) -> Iterator[str]:
+        file = self._report.get("file")
+        looks = file.get("viewerSettings") if isinstance(file, Mapping) else None
+        if not taps and isinstance(looks, Mapping) and "cta" not in looks:
+            return  # the file has no button
         yield f"{self._title('button')}  {taps} {'tap' if taps == 1 else 'taps'}"
 
-    def _table(self, title: str, shown: tuple[Column, ...], rows: list[Row], see: str = "") -> Iterator[str]:
+    def _table(
+        self, title: str, shown: tuple[Column, ...], rows: list[Row], see: str = "", total: int = 0
+    ) -> Iterator[str]:
+        """The first of ``rows``, and how many more of ``total`` there are: of the rows unless given."""
         if not rows:
             return
         yield self._title(title)
         yield from table.lines(shown, rows[:_MOST_ROWS], self._ctx)
-        yield from self._more(len(rows), see)
+        yield from self._more(total or len(rows), see)
 
     def _more(self, count: int, see: str) -> Iterator[str]:
         if count > _MOST_ROWS:

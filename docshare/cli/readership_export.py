@@ -1,7 +1,8 @@
 """``docshare readership export``: everything that is known of the readers of a file, as files in a folder."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ from docshare.cli.arguments import FILE_HELP, FileNames
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec, csv_line
-from docshare.cli.readers import objects, owner_only
+from docshare.cli.readers import SESSION_COLUMNS, objects, owner_only
 from docshare.cli.text import clean
 from docshare.cli.variant_export import csv_text
 from docshare.client.errors import Refused
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from docshare.client import Client
 
 _PAGE_COLUMNS = ("pageNumber", "views", "avgDurationMs", "backTurns")
+_NOTE_COLUMNS = ("uuid", "createdAt", "author", "pageNumber", "public", "body", "viewer", "contentVersion")
+_RECEIPT_COLUMNS = ("confirmedAt", "name", "viewer", "contentVersion")
 _LACKING = (403, 404)  # below the plan, or a server without that route
 
 EXPORTED = Spec(
@@ -41,9 +44,9 @@ def export(
 ) -> ExitCode:
     """Write the readership of a file into a folder.
 
-    readership.json is the report as the server sent it; pages.csv, marks.csv, annotations.csv and variants.csv are
-    tables. What the plan does not include is skipped, and said. The files are for your eyes only: they hold personal
-    data of your readers.
+    readership.json is the report as the server sent it; pages.csv, sessions.csv, notes.csv, receipts.csv, marks.csv,
+    annotations.csv and variants.csv are tables. What the plan does not include is skipped, and said. The files are for
+    your eyes only: they hold personal data of your readers.
 
     Examples:
 
@@ -80,19 +83,26 @@ def _makers(ctx: Context, client: "Client", name: str) -> dict[str, Callable[[],
         reading = {str(row.get("uuid")): row for row in objects(report, "variants")}
         return csv_text(client.variants.list(name), reading, raw=raw)
 
+    @cache
+    def feedback() -> Mapping[str, Any]:
+        return client.readership.feedback(name)
+
     return {
         "readership.json": whole,
-        "pages.csv": lambda: "".join(_page_lines(client.readership.pages(name))),
+        "pages.csv": lambda: _table(_PAGE_COLUMNS, objects(client.readership.pages(name), "pages"), raw=raw),
+        "sessions.csv": lambda: _table(SESSION_COLUMNS, client.readership.sessions_after(name), raw=raw),
+        "notes.csv": lambda: _table(_NOTE_COLUMNS, objects(feedback(), "notes"), raw=raw),
+        "receipts.csv": lambda: _table(_RECEIPT_COLUMNS, objects(feedback(), "receipts"), raw=raw),
         "marks.csv": lambda: client.readership.marks_csv(name),
         "annotations.csv": lambda: client.readership.annotations_csv(name),
         "variants.csv": variants,
     }
 
 
-def _page_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    yield csv_line(_PAGE_COLUMNS, raw=False) + "\n"
-    for page in objects(answer, "pages"):
-        yield csv_line([page.get(column) for column in _PAGE_COLUMNS], raw=False) + "\n"
+def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, raw: bool) -> str:
+    """``rows`` as CSV below a header line. ``raw``: cells that look like formulas stay as they are."""
+    cells = (columns, *([row.get(column) for column in columns] for row in rows))
+    return "".join(f"{csv_line(line, raw=raw)}\n" for line in cells)
 
 
 def _kept(path: Path, make: Callable[[], str | bytes]) -> dict[str, Any]:

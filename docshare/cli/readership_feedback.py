@@ -53,7 +53,8 @@ NOTES = Spec(
     table=(
         Column("at", "WHEN", kind="when"),
         Column("kind", "KIND", rank=2),
-        Column("author", "WHO", role="bold", flexible=True),
+        Column("author", "NAME", role="bold", flexible=True),
+        Column("viewer", "READER", flexible=True),
         Column("pageNumber", "PAGE", rank=3),
         Column("visible", "SEEN BY", rank=1),
         Column("body", "NOTE", flexible=True),
@@ -141,13 +142,14 @@ def _place(rect: Any) -> str:
     if not isinstance(rect, Mapping):
         return ""
     left, top, width, height = (amount(round(number(rect, side) * 100)) for side in ("x", "y", "width", "height"))
-    return f"{left},{top} {width}x{height}"
+    return f"{left},{top} {width}x{height} %"
 
 
 def notes(file: File) -> None:
     """Show the notes of readers, and who confirmed the receipt.
 
-    [Pro] Oldest first. Private notes are for you alone; public ones are shown to every reader. A pipe gets
+    [Pro] Oldest first. Private notes are for you alone; public ones are shown to every reader. Readers choose the
+    name they sign with; READER is who they are: an invited address, or a name made up for a reader. A pipe gets
     tab-separated kind (note or receipt), at, author, pageNumber, public, body, viewer, uuid, contentVersion.
 
     Examples:

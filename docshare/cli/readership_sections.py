@@ -87,17 +87,21 @@ class FlatRow(NamedTuple):
     value: Any
 
 
+def named(text: str) -> dict[str, tuple[str, ...]]:
+    """The words of ``--section`` and the keys of the report that each means."""
+    return {word: SECTIONS.get(word, (word,)) for word in map(str.strip, text.split(","))}
+
+
 def chosen(text: str | None, report: Report) -> tuple[str, ...]:
     """The keys of ``report`` that ``--section`` names, in the order of the report; all without it. A name may be a key
     of the report itself. Stop (2) for a word that is neither."""
     if text is None:
         return tuple(report)
     wanted: set[str] = set()
-    for word in text.split(","):
-        keys = SECTIONS.get(word.strip(), (word.strip(),))
+    for word, keys in named(text).items():
         if not set(keys) & (set(report) | set(REPORT_SECTIONS)):
             known = ", ".join(SECTIONS)
-            raise Stop(ExitCode.USAGE, f"--section: no such section: {word.strip()!r}", hint=f"Use {known}.")
+            raise Stop(ExitCode.USAGE, f"--section: no such section: {word!r}", hint=f"Use {known}.")
         wanted.update(keys)
     return tuple(key for key in report if key in wanted)
 
@@ -139,6 +143,15 @@ def hidden(report: Report) -> str:
     """What a better plan would add, in words; empty where nothing is hidden."""
     told = ((plan, _needing(plan)) for plan in (Plan.BASIC, Plan.PRO) if _plan_of(report) < plan)
     return "; ".join(f"{', '.join(words)} need{'s' * (len(words) == 1)} {plan.name.title()}" for plan, words in told)
+
+
+def withheld(text: str, report: Report) -> str:
+    """Which of the sections that ``--section`` names the plan hides, and the plan they need; empty where none is."""
+    plan = _plan_of(report)
+    missing = [(word, keys[0]) for word, keys in named(text).items() if not set(keys) & set(report)]
+    needed = [(word, REPORT_SECTIONS.get(key, Plan.FREE)) for word, key in missing]
+    told = [f"{word} (needs {above.name.title()})" for word, above in needed if plan < above]
+    return f"not in the report on this plan: {', '.join(told)}" if told else ""
 
 
 def _plan_of(report: Report) -> Plan:

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def _told(row: Mapping[str, Any], _: Context) -> Iterator[str]:
-    counts = [(row.get("clearedHotspots"), "hotspot"), (row.get("clearedNotes"), "note")]
+    counts = [(row.get(f"cleared{noun.capitalize()}s"), noun) for noun in ("hotspot", "note", "mark", "annotation")]
     cleared = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
     yield f"version {row.get('contentVersion')}" + (f", cleared {', '.join(cleared)}" if cleared else "")
 
 
-_CLEARED = ("anchorsCleared", "clearedHotspots", "clearedNotes")
+_CLEARED = ("anchorsCleared", "clearedHotspots", "clearedNotes", "clearedMarks", "clearedAnnotations")
 REPLACED = Spec(
     plain=("contentVersion",),
     fields=("uuid", "originalName", "size", *_CLEARED, "message", "recovered"),
@@ -35,7 +35,7 @@ def replace(
     path: Annotated[str, typer.Argument(metavar="PATH", help="The new document; '-' is stdin.")],
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name that readers see; needed with '-'.")] = None,
     keep_anchors: Annotated[
-        bool, typer.Option("--keep-anchors", help="Leave hotspots and notes on their pages.")
+        bool, typer.Option("--keep-anchors", help="Leave hotspots, notes, marks and annotations on their pages.")
     ] = False,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Look at the file before sending.")] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
@@ -43,8 +43,10 @@ def replace(
     """Put another document behind a link.
 
     Needs the Pro plan. Link, QR code, settings and readership stay; the version goes up by one. A link that burned
-    lives again, and its view limit starts over; one that has expired cannot be replaced. Hotspots and notes on pages
-    are cleared unless --keep-anchors is given, so on a terminal you are asked first. A pipe gets the new version.
+    lives again, and its view limit starts over; one that has expired cannot be replaced. What is on its
+    pages (hotspots, notes, marks, annotations) is cleared unless --keep-anchors is given, so on a terminal you are
+    asked first; what you keep on a page that the new version lacks is not shown until one has it again. A pipe gets
+    the new version.
 
     Examples:
 
@@ -80,4 +82,5 @@ def _consent(ctx: Context, client: "Client", uuid: str, word: str) -> None:
 
     if ctx.may_prompt and not ctx.options.yes:
         what = prompts.in_words(client, uuid, word)
-        prompts.confirm(ctx, f"Replace the document of {what}, clearing hotspots and notes on its pages?")
+        anchors = "hotspots, notes, marks and annotations"
+        prompts.confirm(ctx, f"Replace the document of {what}, clearing {anchors} on its pages?")

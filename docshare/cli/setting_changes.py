@@ -15,6 +15,7 @@ Viewer = dict[str, Any]
 
 ASSETS = ("background.assetId", "logo.assetId")  # keys of what a file shows of its own assets
 
+_WHOLE_BUTTON = "A button needs both --cta-label and --cta-url."
 _HOW_TO_PROTECT = "Give it with --password-file F or --password-prompt: what stands on a command line is seen."
 
 
@@ -127,7 +128,10 @@ class Changes:
         try:
             viewer.normalise(body.get(VIEWER, {}))
         except Problem as problem:
-            raise Stop(ExitCode.USAGE, problem.detail, code="setting") from None
+            button = body.get(VIEWER, {}).get("cta")
+            half = isinstance(button, Mapping) and not {"label", "url"} <= button.keys()
+            hint = _WHOLE_BUTTON if half else ""
+            raise Stop(ExitCode.USAGE, problem.detail, hint=hint, code="setting") from None
 
 
 def cleared(key: str) -> dict[str, Any]:

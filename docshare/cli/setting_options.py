@@ -5,7 +5,8 @@ They are declared once, as dataclasses; ``collecting`` gives them to a command, 
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -24,6 +25,7 @@ from docshare.cli.setting_values import (
     read_text,
     window,
 )
+from docshare.contract.limits import GATE_FIELDS
 from docshare.contract.viewer import PRESETS
 from docshare.contract.wire import instant
 
@@ -59,7 +61,9 @@ class SharingOptions:
     require_email: Annotated[
         Switch, _switch("--require-email/--no-require-email", "Ask readers for an e-mail address. [Pro]")
     ] = None
-    email_domain: Annotated[Words, _text("D", "Let only addresses of this domain in; many are possible. [Pro]")] = None
+    email_domain: Annotated[
+        Words, _text("D", "Ask for an address, and let only this domain in; many are possible. [Pro]")
+    ] = None
     notify: Annotated[Switch, _switch("--notify/--no-notify", "Tell me about each view. [Basic]")] = None
     watermark: Annotated[Switch, _switch("--watermark/--no-watermark", "Stamp the pages. [Pro]")] = None
     receipt: Annotated[Switch, _switch("--receipt/--no-receipt", "Ask readers to confirm receipt. [Basic]")] = None
@@ -91,7 +95,7 @@ class AllSettings(SharingOptions):
     ] = None
     marks: Annotated[Switch, _switch("--marks/--no-marks", "Let readers mark pages. [Pro]")] = None
     annotations: Annotated[Switch, _switch("--annotations/--no-annotations", "Let readers annotate. [Pro]")] = None
-    gate: Annotated[Text, _text("F", "Form that readers fill in, a JSON file; none: no form. [Pro]")] = None
+    gate: Annotated[Text, _text("F", "Form for readers, a JSON file with one email field; none: no form. [Pro]")] = None
     ga4: Annotated[Text, _text("G-ID", "Analytics measurement id; none: no analytics. [Pro]")] = None
     brand: Annotated[Text, _text("#RRGGBB", "Accent colour. [Pro]")] = None
     cta_label: Annotated[Text, _text("TEXT", "Words on the button for readers. [Pro]")] = None
@@ -140,6 +144,8 @@ _PLAIN = {
 }  # fmt: skip
 _NONE = "none"
 _ASSET = "asset:"
+_LOOKS = f"A background is #RRGGBB, {', '.join(PRESETS)}, asset:ID or none."
+_FORM = f"A form is a list of up to {GATE_FIELDS} {{key, label, type, required}}; exactly one has the type email."
 
 
 def gather(
@@ -171,6 +177,8 @@ def gather(
         _put_looks(context, given, changes)
     for word in (*(given.assignments or ()), *words):
         _put_word(context, changes, word, lenient=lenient)
+    if given.email_domain and "requireEmail" not in changes.fields:
+        changes.put("requireEmail", True)  # the server keeps domains without it, and lets everybody in
     secret = _password(context, given)
     if secret is not None:
         changes.put_password(secret)
@@ -205,13 +213,24 @@ def _future(context: "Context", text: str) -> int:
 def _put_looks(context: "Context", given: AllSettings, changes: Changes) -> None:
     if given.gate is not None:
         form = None if given.gate == _NONE else from_json(read_text(context, given.gate, "--gate"), given.gate)
-        changes.put("gateFields", form)
+        with _about(f"--gate {given.gate}", _FORM):
+            changes.put("gateFields", form)
     if given.ga4 is not None:
         changes.put("ga4Id", None if given.ga4 == _NONE else given.ga4)
     if given.logo is not None:
         changes.put(*(("logo", None) if given.logo == _NONE else ("logo.assetId", given.logo.removeprefix(_ASSET))))
     if given.background is not None:
-        changes.put("background", _background(given.background))
+        with _about(f"--background {given.background}", _LOOKS):
+            changes.put("background", _background(given.background))
+
+
+@contextmanager
+def _about(said: str, hint: str) -> Iterator[None]:
+    """Name what was ``said`` on the line in the refusal of its value, which speaks of the setting alone."""
+    try:
+        yield
+    except Stop as stop:
+        raise Stop(stop.exit, f"{said}: {stop.detail}", hint=hint, code=stop.code) from None
 
 
 def _background(look: str) -> dict[str, str] | None:

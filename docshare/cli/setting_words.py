@@ -106,7 +106,8 @@ def unlike(file: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name}: the server knows no such setting"
         elif not same(name, value, file):
             shown = value_in(file, _SHOWN_AS.get(name, name))
-            yield f"{name}: sent {cell(masked({name: value})[name])}, the server keeps {_or_nothing(shown)}"
+            why = ", as a form stands (--gate none)" if name == "requireEmail" and file.get("gateFields") else ""
+            yield f"{name}: sent {cell(masked({name: value})[name])}, the server keeps {_or_nothing(shown)}{why}"
 
 
 def _or_nothing(value: Any) -> str:

@@ -8,6 +8,7 @@ from docshare.cli import bulk
 from docshare.cli.browse import base_of
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Emitter, Spec
+from docshare.cli.setting_advice import about_prompt, hole
 from docshare.cli.setting_changes import Changes, needed_plans
 from docshare.cli.setting_schema import VIEWER
 from docshare.cli.setting_words import Difference, differences, masked, told_body, told_difference, unlike
@@ -105,8 +106,14 @@ class Writer:
         except Refused as refusal:
             raise explained(refusal, body) from refusal
         after = self._read_back(file)
-        warnings = [] if after is None else list(unlike(after, body))
-        self._warn(file, warnings)
+        strayed = [] if after is None else list(unlike(after, body))
+        self.strayed += bool(strayed)
+        warnings = [*strayed, *filter(None, [hole(body, after or {})])]
+        for warning in warnings:
+            self._ctx.warn(f"{file}: {warning}")
+        prompt = about_prompt(body, after or {})
+        if prompt:
+            self._ctx.note(prompt)
         changed = [] if before is None else differences(before, body)
         shown = after or before or {}
         row: Row = {"uuid": shown.get("uuid", file), "sent": masked(body)}
@@ -135,11 +142,6 @@ class Writer:
             self._ctx.warn(f"{file}: written, but it could not be read back: {error}")
             self.strayed += 1
             return None
-
-    def _warn(self, file: str, warnings: list[str]) -> None:
-        for warning in warnings:
-            self._ctx.warn(f"{file}: {warning}")
-        self.strayed += bool(warnings)
 
     def _said(self, body: Row, before: Row | None, changed: list[Difference]) -> list[str]:
         """The words for people on stdout; elsewhere the differences are told on stderr."""

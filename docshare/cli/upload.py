@@ -83,8 +83,8 @@ def upload(
     checked first, but for page numbers beyond the end of the document, which is known only then.
 
     With --manifest a second run sends only what is new or changed; with --update as well, a changed document becomes
-    the next version of the file it was shared as, behind the same link, and hotspots and notes on its pages are
-    cleared. Settings go to new files only.
+    the next version of the file it was shared as, behind the same link, and hotspots, notes, marks and annotations on
+    its pages are cleared. Settings go to new files only.
 
     Examples:
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.exits import ExitCode, Stop, exit_code
+from docshare.cli.setting_advice import hole
 from docshare.cli.setting_changes import needed_plans
 from docshare.cli.setting_options import UploadSettings, gather
 from docshare.cli.setting_values import STDIN
@@ -131,6 +132,10 @@ def new_settings(
     body = changes.body()
     if body.get("slug") and not single:
         raise Stop(ExitCode.USAGE, "a slug names one link: --slug needs exactly one path")
+    asks = bool(body.get("requireEmail") or body.get("gateFields"))
+    warning = hole(body, {**body, "requireEmail": asks})
+    if warning:
+        context.warn(warning)
     from_file = given.password_file not in (None, STDIN)
     protect = f"--password-file {shlex.quote(str(given.password_file))}" if from_file else "--password-prompt"
     return NewSettings(body, rollback=rollback, protect=protect)

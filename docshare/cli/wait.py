@@ -11,7 +11,7 @@ from docshare.cli.audience import Person, page_time, people
 from docshare.cli.context import Context, current
 from docshare.cli.durations import duration_option
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.polling import Rounds, asked
+from docshare.cli.polling import LEAST_INTERVAL, Rounds, asked
 from docshare.cli.readers import SEEN_MS, labels_of, number, owner_only, session_spec
 from docshare.cli.text import human_duration, seconds
 from docshare.cli.typer_compat import App
@@ -30,11 +30,13 @@ _SLOWEST = 15.0  # ... and while none do
 
 @dataclass(frozen=True)
 class _Goal:
-    """The session that is waited for: of ``person``, or of anybody; long enough on ``page``, or altogether."""
+    """The session that is waited for: of ``person``, or of anybody; long enough on ``page``, or altogether; of
+    ``any_version`` of the document, or of the newest."""
 
     person: Person | None
     page: int | None
     min_ms: float
+    any_version: bool
 
     def met_by(self, session: Row) -> bool:
         if self.person is not None and not self.person.owns(session):
@@ -43,10 +45,18 @@ class _Goal:
             return number(session, "totalTimeMs") >= self.min_ms
         return page_time(session, self.page) >= max(self.min_ms, SEEN_MS)
 
-    def in_words(self) -> str:
-        who = "somebody" if self.person is None else self.person.name
+    def hoped(self, version: int) -> str:
+        """What is waited for, in words; in that version of the document, 0 for any."""
+        return f"{'somebody' if self.person is None else self.person.name} has {self._deed(version)}"
+
+    def missed(self, version: int) -> str:
+        """The same, which did not happen."""
+        return f"{'nobody has' if self.person is None else f'{self.person.name} has not'} {self._deed(version)}"
+
+    def _deed(self, version: int) -> str:
         what = "it" if self.page is None else f"page {self.page}"
-        return f"{who} has read {what}" + (f" for {human_duration(int(self.min_ms))}" if self.min_ms else "")
+        long = f" for {human_duration(int(self.min_ms))}" if self.min_ms else ""
+        return f"read {what}{long}" + (f" in version {version}" if version > 1 else "")
 
 
 @app.command("wait", spec=session_spec({}))
@@ -58,16 +68,22 @@ def wait(
     invite: Annotated[str | None, typer.Option(metavar="EMAIL", help="Who was invited by this address.")] = None,
     page: Annotated[int | None, typer.Option(min=1, metavar="N", help="This page is the one to be read.")] = None,
     min_time: Annotated[str, duration_option("Read for so long in one go: that --page, or else altogether.")] = "0s",
+    any_version: Annotated[
+        bool, typer.Option("--any-version", help="A reading of an older version of the document counts too.")
+    ] = False,
     new: Annotated[bool, typer.Option("--new", help="What was read before now does not count.")] = False,
     timeout: Annotated[str | None, duration_option("Give up after this time, with code 124.")] = None,
-    interval: Annotated[str | None, duration_option("Ask this often (2s); slower while quiet.")] = None,
+    interval: Annotated[str | None, duration_option("Ask this often (2s), at least 1s; slower while quiet.")] = None,
     give_up_after: Annotated[str, duration_option("End with code 11 after failing for so long.")] = "10m",
 ) -> ExitCode:
     """Wait until somebody has read a file, and print the session.
 
-    [Pro] Without options anybody will do; the first session that fits ends it, also one from before. A session is known
-    once it has ended: a minute after the page was closed, or after five minutes of silence. Failures of the network are
-    told and borne. A pipe gets the session as docshare readership sessions prints it.
+    [Pro] Without options anybody will do; the first session that fits ends it, also one from before. It must be of the
+    document's newest version: a replacement meanwhile moves the goal to the new one, and that is told. --any-version
+    takes older ones too, and does without the right to see the file. A session is known once it has ended: a minute
+    after the page was closed, or after five minutes of silence. Failures of the network are told and borne; if there
+    was no answer at all before the timeout, the code is 11. A pipe gets the session as docshare readership sessions
+    prints it.
 
     Examples:
 
@@ -82,16 +98,16 @@ def wait(
     client = ctx.client()
     name = FileNames(ctx, client).one(file)
     with owner_only():
-        goal = _Goal(_person(ctx, client, name, variant, invite, page), page, seconds(min_time) * 1000)
+        person = _person(ctx, client, name, variant, invite, page)
+        goal = _Goal(person, page, seconds(min_time) * 1000, any_version)
         rounds = Rounds(
-            interval=_INTERVAL if interval is None else seconds(interval),
+            interval=_INTERVAL if interval is None else max(seconds(interval), LEAST_INTERVAL),
             slowest=_SLOWEST,
             timeout=None if timeout is None else seconds(timeout),
             patience=seconds(give_up_after),
         )
         found = _first(ctx, client, name, goal, rounds, new=new)
     if found is None:
-        ctx.note(f"nobody has: {goal.in_words()}")
         return ExitCode.DEADLINE
     if printer.for_people:
         ctx.emit(found, session_spec(labels_of(client, name)))
@@ -129,40 +145,68 @@ def _is(invite: Row, address: str) -> bool:
 
 
 class _Walk:
-    """The way through the sessions of a file up to the first that meets the goal (``met``)."""
+    """The way through the sessions of a file up to the first that meets the goal (``met``), in the newest ``version``
+    of the document as far as that is known: 0 if it does not matter."""
 
-    def __init__(self, client: "Client", file: str, goal: _Goal, cursor: int) -> None:
+    def __init__(self, context: Context, client: "Client", file: str, goal: _Goal, cursor: int) -> None:
+        self._ctx = context
         self._client = client
         self._file = file
         self._goal = goal
         self._cursor = cursor
+        self._sure = False
+        self.version = 0
         self.met: Row | None = None
 
     def go_on(self) -> int:
         """Look at what is new; returns how many sessions that were."""
+        self._sure = self._goal.any_version
         count = 0
         for session in self._client.readership.sessions_after(self._file, self._cursor):
-            self._cursor = session["id"]
-            count += 1
-            if self._goal.met_by(session):
+            if self._fits(session):
                 self.met = session
                 break
+            self._cursor = session["id"]  # only now: a failure before must not lose it
+            count += 1
+        if not self.version:  # behind the sessions: they tell a foreign file from one that is not there
+            self._look()
         return count
+
+    def _fits(self, session: Row) -> bool:
+        version = int(number(session, "contentVersion"))
+        fits = version >= self.version and self._goal.met_by(session)
+        if fits or version > self.version:
+            self._look()
+        return fits and version >= self.version
+
+    def _look(self) -> None:
+        """Ask for the version, once in a round. Stop (2) when the page that is waited for is gone."""
+        if self._sure:
+            return
+        facts = self._client.files.show(self._file)
+        before, self.version = self.version, int(number(facts, "contentVersion"))
+        self._sure = True
+        if before and self.version > before:
+            self._ctx.note(f"the document was replaced: waiting until {self._goal.hoped(self.version)}")
+        total = int(number(facts, "totalPages"))
+        if self._goal.page is not None and self._goal.page > total > 0:
+            raise Stop(ExitCode.USAGE, f"--page {self._goal.page} can never be read: the document has {total} pages")
 
 
 def _first(ctx: Context, client: "Client", name: str, goal: _Goal, rounds: Rounds, *, new: bool) -> Row | None:
-    """The first session that meets ``goal``; None when the time is over."""
+    """The first session that meets ``goal``; None when the time is over, which is told."""
     cursor = 0
     if new:
         for session in client.readership.sessions_after(name):
             cursor = session["id"]
     with client.fork(retries=0) as poller:
-        walk = _Walk(poller, name, goal, cursor)
+        walk = _Walk(ctx, poller, name, goal, cursor)
         told = False
         for _ in asked(ctx, poller, walk.go_on, rounds):
             if walk.met is not None:
-                break
+                return walk.met
             if not told:
-                ctx.note(f"waiting until {goal.in_words()}")
+                ctx.note(f"waiting until {goal.hoped(walk.version)}")
                 told = True
-        return walk.met
+    ctx.note(f"the time is over: {goal.missed(walk.version)}")
+    return None

@@ -108,9 +108,11 @@ class Files:
         digest: bool = False,
     ) -> dict[str, Any]:
         """``POST /files/{id}/content``: put another document behind the link; the replace result
-        ``{uuid, contentVersion, originalName, size, anchorsCleared, clearedHotspots, clearedNotes, message}``.
+        ``{uuid, contentVersion, originalName, size, anchorsCleared, clearedHotspots, clearedNotes, clearedMarks,
+        clearedAnnotations, message}``.
 
-        ``source``, ``name``, ``progress`` and ``digest`` as of ``upload``; ``keep_anchors`` leaves hotspots and notes.
+        ``source``, ``name``, ``progress`` and ``digest`` as of ``upload``; ``keep_anchors`` leaves what is on the
+        pages.
         When the answer is lost, the revisions of the file decide as the list of files does there (a recovered result
         does not know what was cleared). Problems: not_found, forbidden (another account's), plan_required, gone
         (expired), conflict (changed meanwhile), payload_too_large, unprocessable, unavailable.

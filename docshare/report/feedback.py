@@ -39,9 +39,10 @@ class Proof:
 
 @dataclass(frozen=True)
 class Note:
-    """A note of a reader, to the owner or to everybody."""
+    """A note of a reader, to the owner or to everybody: ``author`` as they signed it, ``viewer`` who they are."""
 
     author: str
+    viewer: str
     body: str
     place: str
     public: bool
@@ -132,6 +133,7 @@ def notes(feedback: Row | None) -> list[Note]:
     return [
         Note(
             text(row.get("author")) or "A reader",
+            text(row.get("viewer")),
             text(row.get("body")),
             f"page {words.count(number(row['pageNumber']))}" if number(row.get("pageNumber")) else "",
             row.get("public") is True,

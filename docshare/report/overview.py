@@ -64,7 +64,8 @@ def tiles(report: Row) -> list[Tile]:
         Tile("Average reading time", words.duration(number(summary.get("avgTimeMs"))), _median_note(summary)),
     ]
     if "completionRate" in summary:
-        found.append(Tile("Pages seen", words.percent(share(summary["completionRate"])), "of all pages, on average"))
+        seen = words.percent(share(summary["completionRate"]))
+        found.append(Tile("Pages seen", seen, "of the pages they were shown, on average"))
     found.append(Tile("Countries", words.count(number(summary.get("uniqueCountries")))))
     found.append(Tile("Downloads", words.count(number(summary.get("downloads")))))
     if "totalTurns" in summary:
@@ -104,7 +105,7 @@ def views(report: Row) -> Figure | None:
     top = charts.rounded_top(max((found for _, found in days), default=0))
     last = len(days) - 1
     found = [_day(day, found, top, place, last - place) for place, (day, found) in enumerate(days)]
-    insight = _busiest(days)
+    insight = _busiest(days) or _none_yet(report, "No views in this time.")
     scale = tuple(words.count(top * quarter // 4) for quarter in (4, 3, 2, 1, 0))
     chart = charts.columns("views", "Views per day", insight, found, scale)
     lines = tuple((words.long_day(day), words.count(found)) for day, found in reversed(days))
@@ -126,9 +127,18 @@ def _day(day: str, found: int, top: int, before: int, after: int) -> Column:
 def _busiest(days: Sequence[tuple[str, int]]) -> str:
     whole = sum(found for _, found in days)
     if not whole:
-        return "No views in this time."
+        return ""
     day, most = max(days, key=lambda each: each[1])
     return f"{words.plural(whole, 'view')} in this time; the most on {words.long_day(day)}: {words.count(most)}."
+
+
+def _none_yet(report: Row, words_of_none: str) -> str:
+    """Why a chart of finished sessions is empty: somebody is reading, or else ``words_of_none``."""
+    summary = block(report.get("summary"))
+    begun = number(summary.get("totalViews")) and not number(summary.get("totalSessions"))
+    if begun or reading_now(report):
+        return "Somebody is reading; this fills in when they finish."
+    return words_of_none
 
 
 def funnel(report: Row) -> Figure | None:
@@ -149,23 +159,31 @@ def funnel(report: Row) -> Figure | None:
         )
         for place, (page, reached, pct) in enumerate(shown)
     ]
-    insight = _steepest(steps)
+    insight = _furthest(steps, report) or _none_yet(report, "Nobody has finished reading yet.")
     chart = charts.columns("funnel", "Share of sessions that reached each page", insight, found, _PERCENTS)
     lines = tuple((words.count(page), words.count(reached), words.percent(pct)) for page, reached, pct in steps[:1000])
     return Figure("funnel", "How far they read", insight, chart, ("Page", "Sessions that reached it", "Share"), lines)
 
 
 _PERCENTS = ("100%", "75%", "50%", "25%", "0")
+_Step = tuple[int, int, float]  # page, sessions that reached it, their share
 
 
-def _steepest(steps: Sequence[tuple[int, int, float]]) -> str:
+def _saw_the_same(report: Row) -> bool:
+    """Whether the sessions in ``report`` were all shown the pages that the funnel has: others end where their link
+    does, and nobody has stopped there."""
+    pages = len(rows(report["funnel"]))
+    return all(number(row.get("shownPages")) in (0, pages) for row in rows(report.get("sessions")))
+
+
+def _furthest(steps: Sequence[_Step], report: Row) -> str:
     if not steps or not steps[0][1]:
-        return "Nobody has finished reading yet."
+        return ""
     page, _, pct = steps[-1]
     said = f"{words.percent(pct)} of the sessions reached page {words.count(page)}, the last one."
     drops = [(before[2] - after[2], before[0]) for before, after in pairwise(steps)]
     most, where = max(drops, default=(0.0, 0), key=lambda drop: drop[0])
-    if most <= 0:
+    if most <= 0 or not _saw_the_same(report):
         return said
     return f"{said} The largest drop is after page {words.count(where)}, where {words.percent(most)} stop."
 
@@ -181,7 +199,7 @@ def peak_times(report: Row) -> Figure | None:
             cells[day][hour] = number(row.get("count"))
     week = [cells[day] for day in _WEEK]
     names = [words.DAYS[day] for day in _WEEK]
-    insight = _peak(week, names)
+    insight = _peak(week, names) or _none_yet(report, "No views yet.")
     chart = charts.heat_map("peaks", "Views by day of the week and hour", insight, week, names)
     busy = sorted(
         ((found, line, hour) for line, row in enumerate(week) for hour, found in enumerate(row) if found),
@@ -194,7 +212,7 @@ def peak_times(report: Row) -> Figure | None:
 def _peak(week: Sequence[Sequence[int]], names: Sequence[str]) -> str:
     most, line, hour = max((found, -line, -hour) for line, row in enumerate(week) for hour, found in enumerate(row))
     if not most:
-        return "No views yet."
+        return ""
     return f"The busiest hour is {names[-line]}, {words.hour(-hour)} UTC: {words.plural(most, 'view')}."
 
 

@@ -70,8 +70,8 @@ def when(value: object) -> Moment | None:
 
 
 def sessions(report: Row, pages: int) -> list[Session] | None:
-    """The newest sessions, of a document with ``pages`` pages for its readers; None where the plan does not show
-    them."""
+    """The newest sessions, of a document with ``pages`` pages for readers whose own number is not told; None where the
+    plan does not show them."""
     if "sessions" not in report:
         return None
     labels = {text(row.get("uuid")): text(row.get("label")) for row in rows(report.get("variants"))}
@@ -83,14 +83,13 @@ def _session(row: Row, pages: int, labels: dict[str, str], current: int) -> Sess
     name, email = text(row.get("name")), text(row.get("email"))
     who = f"{name} ({email})" if name and email else name or email
     where = (countries.name_of(text(row.get("country"))), text(row.get("deviceType")), text(row.get("browser")))
-    seen = number(row.get("pagesViewed"))
+    seen, pages = number(row.get("pagesViewed")), number(row.get("shownPages")) or pages
     return Session(
         who or "A reader",
         bool(who),
         " · ".join(filter(None, where)),
         when(row.get("startedAt")),
         words.duration(number(row.get("totalTimeMs"))),
-        # More than readers see now: through a link that shows more, or before a page range stood.
         f"{words.count(seen)} of {words.count(pages)}" if seen <= pages else words.plural(seen, "page"),
         charts.bar(min(seen * 100 / pages, 100.0) if pages else 0.0),
         tuple(_tags(row, labels, current)),

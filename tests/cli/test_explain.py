@@ -76,9 +76,9 @@ def test_the_story_comes_first(api: FakeApi, shell: Shell) -> None:
     assert [line for line in lines[: lines.index("")] if "began" not in line[:5]] == [
         "human: a reader, and counted",
         "because: a pointer, key, touch or wheel event",
-        "counted 5s later",
-        "ended 1m 20s after it began: a minute after the page was hidden or closed",
-        "15s of reading accepted, of 16m 47s claimed in 3 reports",
+        "counted 5.0s later",
+        "ended 1m 20.0s after it began: a minute after the page was hidden or closed",
+        "15.0s of reading accepted, of 16m 47.0s claimed in 3 reports",
         "1 of them claimed more than was possible, as shown below",
     ]
 
@@ -86,9 +86,18 @@ def test_the_story_comes_first(api: FakeApi, shell: Shell) -> None:
 def test_every_report_is_shown_with_what_became_of_it(api: FakeApi, shell: Shell) -> None:
     lines = read(api, shell, SESSION)
     table = lines[lines.index("reports") + 1 : lines.index("reports") + 5]
-    assert [line.split()[:2] for line in table] == [["#", "AFTER"], ["0", "+5s"], ["1", "+10s"], ["2", "+20s"]]
-    assert table[2].endswith("16m 42s  10s       less time had passed")
-    assert lines[lines.index("pages") + 1 :][1].split() == ["1", "11s", "1", "0"]
+    assert [line.split()[:2] for line in table] == [["#", "AFTER"], ["0", "+5.0s"], ["1", "+10.0s"], ["2", "+20.0s"]]
+    assert table[2].endswith("16m 42.0s  10.0s     less time had passed")
+    assert lines[lines.index("pages") + 1 :][1].split() == ["1", "11.0s", "1", "0"]
+
+
+def test_times_below_a_second_still_add_up(api: FakeApi, shell: Shell) -> None:
+    reports = [beacon(seq, seq + 1, {1: 700}, {1: 700}, visible_ms=700) for seq in range(2)]
+    pages = [{"page": 1, "timeMs": 59_960, "views": 1}]
+    lines = read(api, shell, {**SESSION, "totalTimeMs": 1_400, "beacons": reports, "pages": pages})
+    assert "1.4s of reading accepted, of 1.4s claimed in 2 reports" in lines
+    assert [line.split()[-2:] for line in lines[lines.index("reports") + 2 :][:2]] == [["0.7s", "0.7s"]] * 2
+    assert lines[-1].split() == ["1", "1m", "00.0s", "1"]
 
 
 @pytest.mark.parametrize(
@@ -146,13 +155,13 @@ def test_a_session_that_goes_on_and_one_without_reports_are_told(api: FakeApi, s
     going = {key: value for key, value in SESSION.items() if key != "endedAt"}
     assert "is still going on" in read(api, shell, going)
     old = read(api, shell, {**SESSION, "beacons": []})
-    assert "15s of reading; its reports are no longer kept" in old
+    assert "15.0s of reading; its reports are no longer kept" in old
     assert "reports" not in old
 
 
 def test_silence_ends_a_session_too(api: FakeApi, shell: Shell) -> None:
     lines = read(api, shell, {**SESSION, "beacons": SESSION["beacons"][:2]})
-    assert "ended 1m 20s after it began: five minutes after its reader was last active" in lines
+    assert "ended 1m 20.0s after it began: five minutes after its reader was last active" in lines
 
 
 def test_json_is_what_the_server_sent(api: FakeApi, shell: Shell) -> None:

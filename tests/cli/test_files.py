@@ -93,6 +93,24 @@ def test_last_is_the_last_upload_of_this_profile(two: FakeApi, shell: Shell) -> 
     assert shell("show", "@last", "--fields", "originalName").out == "deck.pdf\n"
 
 
+# --- showing a file --------------------------------------------------------------------------------------------------
+
+
+def test_a_person_sees_how_much_of_the_view_limit_is_used_up(two: FakeApi, shell: Shell) -> None:
+    shell.tty = True
+    two.files = [{**FILES[0], "viewLimit": 2, "viewsConsumed": 1}]
+    two.on("GET", f"/files/{ID}", two.files[0])
+    assert "view limit  2 (1 used)" in shell("show", ID, "--no-color").lines
+    assert shell("ls", "--no-color").lines[1].endswith("  view limit")
+
+
+def test_a_person_sees_the_address_of_the_slug_too(two: FakeApi, shell: Shell) -> None:
+    shell.tty = True
+    two.on("GET", f"/files/{ID}", {**FILES[0], "shareUrl": f"https://docs.example/{ID}"})
+    shown = [line.split("  ", 1) for line in shell("show", ID, "--no-color").lines]
+    assert {name: value.strip() for name, value in shown}["named link"] == "https://docs.example/offer"
+
+
 # --- deleting ----------------------------------------------------------------------------------------------------
 
 

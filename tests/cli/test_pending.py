@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.readingroom import ANN, BOB, FILE, FILE_UUID, SESSIONS, ReadingRoom, invite, session, variant
-from tests.support.fakefeed import FakeApi, problem
+from tests.support.fakefeed import UUID, FakeApi, problem
 from tests.support.shell import Shell
 
 ALL = {1: 5, 2: 5, 3: 5}
@@ -29,7 +29,7 @@ def reasons(shell: Shell, *options: str) -> dict[str, str]:
 def test_nobody_is_pending_when_everybody_has_read(room: ReadingRoom, shell: Shell) -> None:
     room.variants = [variant(ANN, "Ann")]
     room.invites = [invite(1, "bob@example.com")]
-    room.sessions = [session(1, ALL, variantUuid=ANN), session(2, ALL, email="bob@example.com", fromInvite=True)]
+    room.sessions = [session(1, ALL, variantUuid=ANN), session(2, ALL, fromInvite=True, inviteUuid=UUID.format(201))]
     done = shell("pending", FILE)
     assert (done.code, done.out) == (0, "")
     assert "all 2 have read it" in done.err
@@ -76,10 +76,25 @@ def test_revoked_variants_are_nobody_and_redacted_ones_somebody(room: ReadingRoo
     assert reasons(shell) == {"vB3dE5fG7h02": "never"}
 
 
-def test_an_invited_address_is_known_whatever_its_case(room: ReadingRoom, shell: Shell) -> None:
+# what a session bears, whether that is Ann, who was invited
+LINKS: list[tuple[dict[str, Any], bool]] = [
+    ({"fromInvite": True, "inviteUuid": UUID.format(201), "email": "private@example.com"}, True),
+    ({"fromInvite": True, "inviteUuid": UUID.format(202), "email": "ann@example.com"}, False),
+    ({"fromInvite": True, "email": "ann@example.COM"}, True),
+    ({"fromInvite": True, "email": "bob@example.com"}, False),
+    ({"fromInvite": True}, False),
+    ({"fromInvite": False, "email": "ann@example.com"}, False),
+    ({"fromInvite": "yes", "email": "ann@example.com"}, False),
+]
+
+
+@pytest.mark.parametrize(("bears", "is_ann"), LINKS)
+def test_an_invitee_is_known_by_the_personal_link_and_not_by_an_address_that_was_typed(
+    room: ReadingRoom, shell: Shell, bears: dict[str, Any], is_ann: bool
+) -> None:
     room.invites = [invite(1, "Ann@Example.com")]
-    room.sessions = [session(1, ALL, email="ann@example.COM")]
-    assert reasons(shell) == {}
+    room.sessions = [session(1, ALL, **bears)]
+    assert reasons(shell) == ({} if is_ann else {"Ann@Example.com": "never"})
 
 
 def test_who_was_seen_to_open_an_invitation_is_not_said_to_have_never_done_so(room: ReadingRoom, shell: Shell) -> None:
@@ -165,7 +180,7 @@ def test_without_recipients_no_session_is_asked_for(room: ReadingRoom, api: Fake
 
 def test_a_row_says_everything_that_is_known(room: ReadingRoom, shell: Shell) -> None:
     room.invites = [invite(1, "ann@example.com", name="Ann")]
-    room.sessions = [session(5, {1: 5, 3: 4}, email="ann@example.com"), session(6, {1: 2}, email="ann@example.com")]
+    room.sessions = [session(id, pages, inviteUuid=UUID.format(201)) for id, pages in ((5, {1: 5, 3: 4}), (6, {1: 2}))]
     assert shell("pending", FILE, "--json").json == [
         {
             "kind": "invite",

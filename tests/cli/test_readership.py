@@ -78,6 +78,15 @@ def test_the_funnel_tells_shares(api: FakeApi, shell: Shell) -> None:
     assert block(seen(api, shell, BASIC), "funnel")[0] == "page 1   19     95 %  " + "█" * 40
 
 
+def test_the_funnel_shows_the_last_page_however_many_there_are(api: FakeApi, shell: Shell) -> None:
+    lines = block(seen(api, shell, BASIC), "funnel")
+    assert [line.split("  ")[0] for line in lines] == [
+        *(f"page {page}" for page in range(1, 10)), "…and 4 more", "page 14",
+    ]  # fmt: skip
+    ten = block(seen(api, shell, {**BASIC, "funnel": BASIC["funnel"][:10]}), "funnel")
+    assert [line.split("  ")[0] for line in ten] == [f"page {page}" for page in range(1, 11)]
+
+
 def test_busy_hours_are_dark(api: FakeApi, shell: Shell) -> None:
     times = block(seen(api, shell, BASIC), "times")
     assert [line[:3] for line in times[1:]] == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
@@ -88,8 +97,16 @@ def test_busy_hours_are_dark(api: FakeApi, shell: Shell) -> None:
 def test_sessions_name_their_readers(api: FakeApi, shell: Shell) -> None:
     shell.env["COLUMNS"] = "140"
     lines = block(seen(api, shell, PRO), "sessions")
-    assert [line.split()[3] for line in lines[1:]] == ["bob@example.com", "Ann"]
+    assert [line.split("  ")[1].strip() for line in lines[1:]] == ["bob@example.com", "link of Ann"]
     assert lines[1].endswith(UUID.format(1))
+
+
+def test_an_invitee_is_told_from_a_name_that_was_typed_and_nobody_has_a_dash(api: FakeApi, shell: Shell) -> None:
+    shell.env["COLUMNS"] = "140"
+    one = {key: value for key, value in PRO["sessions"][0].items() if key != "email"}
+    known = [{"email": "zoe@example.com", "fromInvite": True}, {"name": "Zoe", "fromInvite": False}, {}]
+    lines = block(seen(api, shell, {**PRO, "sessions": [{**one, **each} for each in known]}), "sessions")
+    assert [line.split("  ")[1].strip() for line in lines[1:]] == ["zoe@example.com invited", "Zoe", "-"]
 
 
 def test_more_than_ten_sessions_are_counted_and_the_rest_is_pointed_at(api: FakeApi, shell: Shell) -> None:
@@ -99,6 +116,13 @@ def test_more_than_ten_sessions_are_counted_and_the_rest_is_pointed_at(api: Fake
     )
 
 
+def test_sessions_that_a_full_report_leaves_out_are_counted_too(api: FakeApi, shell: Shell) -> None:
+    many = [{**PRO["sessions"][0], "sessionId": UUID.format(number)} for number in range(50)]
+    report = {**PRO, "sessions": many, "summary": {**PRO["summary"], "totalSessions": 1_053}}
+    done = seen(api, shell, report, "--section", "sessions")
+    assert done.lines[-1] == f"…and 1043 more: docshare readership sessions {FILE}"
+
+
 def test_contacts_taps_and_variants_are_tables(api: FakeApi, shell: Shell) -> None:
     done = seen(api, shell, PRO)
     assert block(done, "contacts")[0].split() == ["WHEN", "EMAIL", "COMPANY"]
@@ -106,6 +130,21 @@ def test_contacts_taps_and_variants_are_tables(api: FakeApi, shell: Shell) -> No
     assert block(done, "hotspots")[1].split() == ["Prices", "2", "4", UUID.format(9)]
     assert "button  3 taps" in done.lines
     assert block(done, "variants")[1].split()[:3] == ["Ann", "4", "31s"]
+
+
+@pytest.mark.parametrize(
+    ("looks", "taps", "words"),
+    [
+        ({}, 0, None),
+        ({"cta": {"label": "Book", "url": "https://x.example/"}}, 0, "button  0 taps"),
+        ({}, 1, "button  1 tap"),
+    ],
+)
+def test_a_button_that_a_file_does_not_have_is_not_told(
+    api: FakeApi, shell: Shell, looks: Any, taps: int, words: str | None
+) -> None:
+    done = seen(api, shell, {**PRO, "file": {"originalName": "deck.pdf", "viewerSettings": looks}, "ctaTaps": taps})
+    assert next((line for line in done.lines if line.startswith("button")), None) == words
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.readingroom import ANN, FILE, PATH, ReadingRoom, variant
+from tests.cli.readingroom import ANN, FILE, PATH, SESSIONS, ReadingRoom, session, variant
 from tests.support.fakefeed import UUID, Answer, FakeApi, Heard, problem
 from tests.support.shell import Shell
 
@@ -91,7 +91,7 @@ def test_annotations_tell_place_and_words(left: FakeApi, shell: Shell) -> None:
         f'3\t{UUID.format(5)}\tReader 7F3A\t{{"x":0.1,"y":0.2,"width":0.3,"height":0.045}}\tMove\\x1b[31m this\t{AT}'
     ]
     shell.tty = True
-    assert "10,20 30x4" in shell("readership", "annotations", FILE, "--no-color").lines[1]
+    assert "10,20 30x4 %" in shell("readership", "annotations", FILE, "--no-color").lines[1]
 
 
 def test_notes_and_receipts_stand_in_the_order_of_time(left: FakeApi, shell: Shell) -> None:
@@ -103,6 +103,15 @@ def test_notes_and_receipts_stand_in_the_order_of_time(left: FakeApi, shell: She
     shell.tty = True
     lines = shell("readership", "notes", FILE, "--no-color").lines
     assert ["everybody" in line for line in lines[1:]] == [False, False, True]
+
+
+def test_beside_the_name_that_was_signed_stands_who_it_was(left: FakeApi, shell: Shell) -> None:
+    """On a narrow terminal, too."""
+    shell.tty, shell.env["COLUMNS"] = True, "80"
+    lines = shell("readership", "notes", FILE, "--no-color").lines
+    assert ["NAME" in lines[0], "READER" in lines[0]] == [True, True]
+    assert [("Bob" in line, "Reader 1" in line) for line in lines[1:2]] == [(True, True)]
+    assert [("Eve" in line, "Reader 2" in line) for line in lines[2:3]] == [(True, True)]
 
 
 @pytest.mark.parametrize(("words", "answer"), [("marks", MARKED), ("annotations", DRAWN), ("notes", SAID)])
@@ -176,7 +185,9 @@ def test_a_foreign_file_is_told_as_one(api: FakeApi, shell: Shell, words: str, p
 @pytest.fixture
 def whole(left: FakeApi) -> FakeApi:
     """... and with a report, pages and variants."""
-    ReadingRoom(left).variants = [variant(ANN, "=Ann")]
+    room = ReadingRoom(left)
+    room.variants = [variant(ANN, "=Ann")]
+    room.sessions = [session(number, {1: 4, 3: 9}, name="=Eve") for number in range(1, 103)]
     read = [{"uuid": ANN, "label": "=Ann", "sessions": 4, "avgTimeMs": 31_000}]
     left.on("GET", f"{PATH}/readership", {"tier": "pro", "variants": read, "name": "Größe"})
     page = {"pageNumber": 1, "views": 9, "avgDurationMs": 20_000, "backTurns": 4}
@@ -188,7 +199,8 @@ def whole(left: FakeApi) -> FakeApi:
 def test_an_export_writes_everything(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
     folder = tmp_path / "out" / "readers"
     done = shell("readership", "export", FILE, "-o", folder)
-    names = ["readership.json", "pages.csv", "marks.csv", "annotations.csv", "variants.csv"]
+    names = ["readership.json", "pages.csv", "sessions.csv", "notes.csv", "receipts.csv", "marks.csv",
+             "annotations.csv", "variants.csv"]  # fmt: skip
     assert (done.code, [Path(line.split("\t")[0]).name for line in done.lines]) == (0, names)
     assert json.loads((folder / "readership.json").read_text())["name"] == "Größe"
     assert (folder / "pages.csv").read_text() == "pageNumber,views,avgDurationMs,backTurns\n1,9,20000,4\n"
@@ -198,12 +210,35 @@ def test_an_export_writes_everything(whole: FakeApi, shell: Shell, tmp_path: Pat
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
 
 
+def test_an_export_holds_sessions_notes_and_receipts_without_formulas(
+    whole: FakeApi, shell: Shell, tmp_path: Path
+) -> None:
+    typed = {**SAID["receipts"][0], "name": "=Eve"}
+    whole.on("GET", NOTES, {"notes": [{**SAID["notes"][0], "body": "=1+1"}], "receipts": [typed]})
+    assert shell("readership", "export", FILE, "-o", tmp_path / "out").code == 0
+
+    def table(name: str) -> list[dict[str, str]]:
+        return list(csv.DictReader((tmp_path / "out" / name).read_text().splitlines()))
+
+    sessions = table("sessions.csv")
+    assert [int(row["id"]) for row in sessions] == list(range(1, 103))
+    assert (sessions[0]["name"], sessions[0]["totalTimeMs"]) == ("'=Eve", "13000")
+    assert json.loads(sessions[0]["pages"]) == [{"page": 1, "timeMs": 4000}, {"page": 3, "timeMs": 9000}]
+    (note,) = table("notes.csv")
+    assert (note["author"], note["pageNumber"], note["public"], note["body"]) == ("Ann", "2", "true", "'=1+1")
+    (receipt,) = table("receipts.csv")
+    assert receipt == {
+        "confirmedAt": "2026-09-21T12:00:01.000Z", "name": "'=Eve", "viewer": "Reader 2", "contentVersion": "2",
+    }  # fmt: skip
+    assert len(whole.asked("GET", NOTES)) == 1
+
+
 def test_what_the_plan_refuses_is_skipped_and_said(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
-    for path in (MARKS, ANNOTATIONS, f"{PATH}/variants"):
+    for path in (SESSIONS, NOTES, MARKS, ANNOTATIONS, f"{PATH}/variants"):
         whole.on("GET", path, problem(403, "plan_required", "requires the pro plan"))
     done = shell("readership", "export", FILE, "-o", tmp_path / "a", "--json")
     assert (done.code, [row.get("skipped") for row in done.json]) == (
-        0, [None, None, *["requires the pro plan"] * 3],
+        0, [None, None, *["requires the pro plan"] * 6],
     )  # fmt: skip
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["pages.csv", "readership.json"]
     assert shell("readership", "export", FILE, "-o", tmp_path / "b", "--strict").code == 12

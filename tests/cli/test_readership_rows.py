@@ -101,9 +101,18 @@ def test_a_person_sees_the_label_of_the_link(api: FakeApi, shell: Shell) -> None
     room.variants = [variant(ANN, "Ann")]
     room.sessions = [session(1, variantUuid=ANN)]
     shell.tty = True
-    assert " Ann " in shell("readership", "sessions", FILE, "--no-color").lines[1]
+    assert " link of Ann " in shell("readership", "sessions", FILE, "--no-color").lines[1]
     api.on("GET", f"{PATH}/variants", problem(403, "insufficient_scope"))
     assert shell("readership", "sessions", FILE).code == 0
+
+
+def test_pages_are_told_of_those_that_the_link_shows(api: FakeApi, shell: Shell) -> None:
+    """A server that does not tell how many it shows is no reason to fail."""
+    ReadingRoom(api).sessions = [session(1, {1: 5, 2: 5}, shownPages=3), session(2, {1: 5, 2: 5})]
+    shell.tty = True
+    head, *lines = shell("readership", "sessions", FILE, "--no-color").lines
+    at = head.index("PAGES")
+    assert [line[at : at + 6].strip() for line in lines] == ["2 of 3", "2"]
 
 
 def test_no_session_is_no_failure(api: FakeApi, shell: Shell) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.cast import Person, World
 from tests.support.fakefeed import FakeTime
+from tests.support.guest import Guest
 from tests.support.leaving import EVERYTHING, Hand
 from tests.support.owner import put
 from tests.support.pdfs import simple_pdf
@@ -103,6 +104,39 @@ def test_a_wait_ends_with_the_reader_it_is_for(world: World, pia: Shell, file: s
     assert done(pia(*line[:-1], "--new", "--json"), 124) is None
 
 
+def test_a_typed_address_is_not_the_invitee_and_the_personal_link_is(world: World, pia: Shell, file: str) -> None:
+    put(world, {"uuid": file}, requireEmail=True)
+    link = done(pia("invites", "create", file, "eve@example.com", "--json"))["url"].rpartition("/")[2]
+    wait = ("wait", file, "--invite", "eve@example.com", "--timeout", "2s", "--json")
+
+    enter_and_read(world, file, "eve@example.com")
+    assert [row["email"] for row in done(pia("readership", "sessions", file, "--json"))] == ["eve@example.com"]
+    assert reasons(pia, file) == {"eve@example.com": "never"}
+    assert done(pia(*wait), 124) is None
+
+    enter_and_read(world, link, "private@example.com")
+    assert reasons(pia, file) == {}
+    assert done(pia(*wait))["fromInvite"] is True
+
+
+def enter_and_read(world: World, link: str, address: str) -> None:
+    """Somebody types ``address`` into the form of a link and reads the document."""
+    guest = Guest(world, link)
+    assert guest.enters(email=address)
+    read(world, link, 1, 2, 3, http=guest.http)
+
+
+def test_a_wait_is_for_the_newest_version(world: World, pia: Shell, file: str, time: FakeTime, tmp_path: Path) -> None:
+    ann, new = guest(pia, file, "Ann"), tmp_path / "new.pdf"
+    read(world, ann, 2)
+    new.write_bytes(simple_pdf(pages=3))
+    done(pia("files", "replace", file, new, "--json"))
+    line = ("wait", file, "--variant", "label:Ann", "--page", "2", "--timeout", "1h", "--json")
+    assert done(pia(*line, "--any-version"))["contentVersion"] == 1
+    time.on_sleep = lambda _: read(world, ann, 2)
+    assert done(pia(*line))["contentVersion"] == 2
+
+
 def test_a_wait_for_nobody_is_over_in_time(pia: Shell, file: str, time: FakeTime) -> None:
     assert done(pia("wait", file, "--timeout", "10m", "--json"), 124) is None
     assert time.passed == 600
@@ -157,7 +191,7 @@ def test_an_uncounted_session_can_be_explained_too(world: World, pia: Shell, fil
     assert (told["class"], told["totalTimeMs"]) == ("scanner", 2_000)
 
 
-@pytest.mark.parametrize(("name", "skipped"), [("fay", 4), ("bea", 3), ("pia", 0)])
+@pytest.mark.parametrize(("name", "skipped"), [("fay", 7), ("bea", 6), ("pia", 0)])
 def test_an_export_holds_what_the_plan_shows(world: World, desk: Desk, tmp_path: Path, name: str, skipped: int) -> None:
     person: Person = getattr(world, name)
     file = str(person.upload()["shortId"])
@@ -165,7 +199,7 @@ def test_an_export_holds_what_the_plan_shows(world: World, desk: Desk, tmp_path:
     rows = done(desk(person)("readership", "export", file, "-o", tmp_path / "out", "--json"))
     assert sum("skipped" in row for row in rows) == skipped
     assert json.loads((tmp_path / "out" / "readership.json").read_text())["summary"]["totalSessions"] == 1
-    assert len(list((tmp_path / "out").iterdir())) == 5 - skipped
+    assert len(list((tmp_path / "out").iterdir())) == 8 - skipped
     shell = desk(person)
     shell.tty = True
     last = shell("readership", "show", file, "--no-color").lines[-1]

@@ -19,7 +19,8 @@ LINK = f"https://d.example/{ID}"
 
 def result(**more: Any) -> dict[str, Any]:
     base = {"uuid": UUID.format(1), "contentVersion": 3, "originalName": "deck.pdf", "size": len(PDF)}
-    return base | {"anchorsCleared": True, "clearedHotspots": 0, "clearedNotes": 0, "message": "Replaced."} | more
+    cleared = {"clearedHotspots": 0, "clearedNotes": 0, "clearedMarks": 0, "clearedAnnotations": 0}
+    return base | {"anchorsCleared": True, **cleared, "message": "Replaced."} | more
 
 
 @pytest.fixture
@@ -43,16 +44,17 @@ def test_it_is_a_command_of_files_too(taken: FakeApi, shell: Shell, deck: Path) 
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        ((0, 0), "version 3"),
-        ((2, 1), "version 3, cleared 2 hotspots, 1 note"),
-        ((1, 0), "version 3, cleared 1 hotspot"),
-        ((0, 2), "version 3, cleared 2 notes"),
+        ((0, 0, 0, 0), "version 3"),
+        ((2, 1, 0, 0), "version 3, cleared 2 hotspots, 1 note"),
+        ((1, 0, 0, 2), "version 3, cleared 1 hotspot, 2 annotations"),
+        ((0, 2, 1, 0), "version 3, cleared 2 notes, 1 mark"),
     ],
 )
 def test_a_person_reads_the_version_and_what_was_cleared(
-    api: FakeApi, shell: Shell, deck: Path, counts: tuple[int, int], words: str
+    api: FakeApi, shell: Shell, deck: Path, counts: tuple[int, ...], words: str
 ) -> None:
-    api.on("POST", ROUTE, result(clearedHotspots=counts[0], clearedNotes=counts[1]))
+    keys = ("clearedHotspots", "clearedNotes", "clearedMarks", "clearedAnnotations")
+    api.on("POST", ROUTE, result(**dict(zip(keys, counts, strict=True))))
     shell.tty = True
     done = shell("replace", ID, deck, "--yes")
     assert (done.code, done.lines) == (0, [words])
@@ -64,7 +66,7 @@ def test_on_a_terminal_it_asks_before_anchors_go(taken: FakeApi, shell: Shell, d
     assert taken.asked("POST", ROUTE) == []
     done = shell("replace", ID, deck, stdin=b"y\n")
     assert done.code == 0
-    assert "hotspots and notes" in done.err
+    assert "hotspots, notes, marks and annotations" in done.err
 
 
 def test_the_question_names_the_file_as_the_user_did(taken: FakeApi, shell: Shell, deck: Path) -> None:

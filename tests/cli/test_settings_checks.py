@@ -53,12 +53,14 @@ REFUSED: list[tuple[list[str], str]] = [
     (["flip.rtl:=1"], "flip.rtl must be true or false"),
     (["brand.accentColor=red"], "#RRGGBB"),
     (["--brand", "#ff"], "#RRGGBB"),
-    (["--background", "pink"], "background.color must be a colour"),
+    (["--background", "pink"], "--background pink: background.color must be a colour"),
+    (["--background", "pink"], "A background is #RRGGBB, dusk, sand, slate, forest, blush, mono, asset:ID or none."),
     (["ga4Id=UA-1"], "G-XXXXXXXXXX"),
     (["logo.linkUrl=http://x.example"], "https://"),
     (["--logo", "asset:7"], "logo.assetId must be a UUID"),
     (["cta.label=" + "x" * 41, "cta.url=https://x.example"], "cta.label must be a text of 1 to 40 characters"),
     (["--cta-label", "Book"], "cta must have url"),
+    (["--cta-label", "Book"], "both --cta-label and --cta-url"),
     (["--cta-url", "https://x.example"], "cta must have label"),
     (["--slug", "Q3"], "slug must be 1 to 64 lowercase letters, digits or hyphens"),
     (["--slug", "api"], "'api' has a meaning of its own"),
@@ -118,6 +120,17 @@ def test_what_is_not_allowed_is_2_says_what_is_and_writes_nothing(
     assert (done.code, done.out) == (2, "")
     assert named in done.err
     assert written(stub) == []
+
+
+@pytest.mark.parametrize("form", [[{"key": "a", "label": "A", "type": "text"}], {"key": "a"}])
+def test_a_refused_form_is_told_with_its_file_and_what_a_form_is(
+    stub: FakeApi, shell: Shell, tmp_path: Path, form: Any
+) -> None:
+    (tmp_path / "f.json").write_text(json.dumps(form))
+    done = shell("settings", "set", ID, "--gate", tmp_path / "f.json")
+    assert (done.code, written(stub)) == (2, [])
+    assert f"--gate {tmp_path / 'f.json'}: gateFields must be" in done.err
+    assert "exactly one has the type email" in done.err
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,10 @@ OPTIONS: list[tuple[list[str], dict[str, Any]]] = [
     (["--pages", "2-3"], {"pageRange": {"from": 2, "to": 3}}),
     (["--pages", "2"], {"pageRange": {"from": 2, "to": 2}}),
     (["--require-email"], {"requireEmail": True}),
-    (["--email-domain", "Example.com", "--email-domain", "b.org"], {"gateDomains": ["example.com", "b.org"]}),
+    (
+        ["--email-domain", "Example.com", "--email-domain", "b.org"],
+        {"gateDomains": ["example.com", "b.org"], "requireEmail": True},
+    ),
     (["--notify"], {"notifyOnView": True}),
     (["--watermark"], {"watermark": True}),
     (["--receipt"], {"askReceipt": True}),
@@ -101,6 +104,44 @@ def test_a_form_comes_from_a_file_and_goes_with_none(shell: Shell, world: World,
     assert stored(world, file)["gateFields"] == FORM
     done(shell, "set", file, "--gate", "none")
     assert "gateFields" not in stored(world, file)
+
+
+@pytest.mark.parametrize(
+    ("line", "asks", "warned"),
+    [
+        (["--email-domain", "a.org"], True, False),
+        (["--email-domain", "a.org", "--no-require-email"], False, True),
+        (["--email-domain", "a.org", "--set", "requireEmail=false"], False, True),
+        (["gateDomains=a.org"], False, True),
+        (["gateDomains=a.org", "requireEmail=true"], True, False),
+        (["gateDomains:=[]"], False, False),
+    ],
+)
+def test_domains_come_with_the_question_for_an_address_or_with_a_warning(
+    shell: Shell, world: World, file: str, line: list[str], asks: bool, warned: bool
+) -> None:
+    told = done(shell, "set", file, *line, "--strict").err
+    assert stored(world, file)["requireEmail"] is asks
+    assert ("keep nobody out" in told) is warned
+
+
+def test_taking_the_question_away_from_domains_is_warned_of(shell: Shell, world: World, file: str) -> None:
+    done(shell, "set", file, "--email-domain", "a.org")
+    told = done(shell, "set", file, "--no-require-email", "--json")
+    assert "keep nobody out" in told.err
+    assert any("keep nobody out" in warning for warning in told.json["warnings"])
+
+
+def test_what_a_form_does_to_the_question_for_an_address_is_told(
+    shell: Shell, world: World, file: str, tmp_path: Path
+) -> None:
+    (tmp_path / "form.json").write_text(json.dumps(FORM))
+    assert "asked for an e-mail address now" in done(shell, "set", file, "--gate", tmp_path / "form.json").err
+    assert "--no-require-email" in done(shell, "set", file, "--gate", "none").err
+    assert stored(world, file)["requireEmail"] is True
+    done(shell, "set", file, "--gate", tmp_path / "form.json")
+    assert "still asked" not in done(shell, "set", file, "--gate", "none", "--no-require-email").err
+    assert stored(world, file)["requireEmail"] is False
 
 
 def test_never_takes_the_expiry_away(shell: Shell, world: World, file: str) -> None:

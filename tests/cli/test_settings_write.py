@@ -103,6 +103,8 @@ STRAYED: list[tuple[list[str], dict[str, Any], str]] = [
     (["--expires", "7d"], {"deleteAt": "2026-09-23T00:00:00.000Z"}, "the server keeps 2026-09-23T00:00:00.000Z"),
     (["--expires", "never"], {"deleteAt": "2026-09-23T00:00:00.000Z"}, "sent true, the server keeps 2026-09-23"),
     (["--slug", "a"], {"slug": "b"}, "slug: sent a, the server keeps b"),
+    (["--no-require-email"], {"requireEmail": True, "gateFields": [{"key": "m"}]},
+     "requireEmail: sent false, the server keeps true, as a form stands (--gate none)"),
     (["--no-download"], {"allowDownload": True}, "allowDownload: sent false, the server keeps true"),
     (["--email-domain", "a.org"], {"gateDomains": ["b.org"]}, 'sent ["a.org"], the server keeps ["b.org"]'),
     (["--no-validate", "later=1"], {}, "later: the server knows no such setting"),
@@ -128,7 +130,7 @@ def test_what_the_server_keeps_otherwise_is_warned_of_and_strict_makes_it_13(
     ("words", "shown"),
     [
         (["deleteAt=2027-01-01T01:00:00+01:00"], {"deleteAt": "2027-01-01T00:00:00.000Z"}),
-        (["--email-domain", "A.org"], {"gateDomains": ["a.org"]}),
+        (["--email-domain", "A.org"], {"gateDomains": ["a.org"], "requireEmail": True}),
         (["--views", "0"], {}),
         (['gateFields:=[{"key":"m","label":" M ","type":"email"}]'],
          {"gateFields": [{"key": "m", "label": "M", "type": "email", "required": True}]}),

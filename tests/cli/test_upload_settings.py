@@ -52,6 +52,14 @@ def written(api: FakeApi, number: int = 1) -> list[Any]:
 # --- on a real server ------------------------------------------------------------------------------------------------
 
 
+def test_a_new_file_for_one_domain_asks_for_an_address(desk: Desk, world: World, report: Path) -> None:
+    pia = desk(world.pia)
+    asking = pia("upload", report, "--email-domain", "a.org", "--json")
+    assert world.pia.get(f"/api/v1/files/{asking.json['uuid']}").get_json()["requireEmail"] is True
+    assert asking.err == ""
+    assert "keep nobody out" in pia("upload", report, "--email-domain", "a.org", "--no-require-email").err
+
+
 def test_a_new_file_has_the_settings_of_the_line(desk: Desk, world: World, report: Path, secret: Path) -> None:
     pia = desk(world.pia)
     done = pia("upload", report, "--slug", "q3", "--expires", "7d", "--views", "9", "--pages", "1-2", "--no-download",

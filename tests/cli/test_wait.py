@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.readingroom import ANN, BOB, FILE, PATH, SESSIONS, ReadingRoom, invite, session, variant
-from tests.support.fakefeed import Answer, FakeApi, FakeTime, problem
+from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
 from tests.support.shell import Ended, Shell
 
 LONG = {1: 5, 3: 25}
@@ -69,7 +69,27 @@ GOALS: list[tuple[list[str], list[dict[str, Any]], int]] = [
     (["--variant", "label:Ann"], [session(1), session(2, variantUuid=BOB), session(3, variantUuid=ANN)], 3),
     (["--variant", "vB3dE5fG7h01"], [session(1, variantUuid=BOB), session(2, variantUuid=ANN)], 2),
     (["--variant", ANN, "--page", "3"], [session(1, variantUuid=ANN), session(2, LONG, variantUuid=ANN)], 2),
-    (["--invite", "EVE@example.com"], [session(1, email="x@example.com"), session(2, email="eve@example.com")], 2),
+    (
+        ["--invite", "EVE@example.com"],
+        [
+            session(1, email="eve@example.com"),
+            session(2, inviteUuid=UUID.format(202)),
+            session(3, inviteUuid=UUID.format(201)),
+        ],
+        3,
+    ),
+    (
+        ["--invite", "eve@example.com"],
+        [session(1, fromInvite=True, email="x@example.com"), session(2, fromInvite=True, email="eve@example.com")],
+        2,
+    ),
+    ([], [session(1, contentVersion=1), session(2)], 2),
+    (
+        ["--variant", ANN, "--page", "3"],
+        [session(1, LONG, variantUuid=ANN, contentVersion=1), session(2, LONG, variantUuid=ANN)],
+        2,
+    ),
+    (["--any-version"], [session(1, contentVersion=1), session(2)], 1),
 ]
 
 
@@ -78,7 +98,7 @@ def test_the_first_session_that_fits_is_printed(
     room: ReadingRoom, shell: Shell, options: list[str], sessions: list[dict[str, Any]], fits: int
 ) -> None:
     room.sessions = sessions
-    assert wait(shell, *options) == fits
+    assert wait(shell, *options, "--timeout", "1h") == fits
 
 
 def test_a_long_history_is_walked_without_waiting(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
@@ -93,6 +113,43 @@ def test_each_session_is_asked_for_once(room: ReadingRoom, api: FakeApi, shell: 
     assert [heard.query["since"] for heard in api.asked("GET", SESSIONS)] == ["0", "7", "7", "7"]
 
 
+def replaced(room: ReadingRoom, *read: dict[str, Any], **facts: Any) -> None:
+    """The document gets its next version, and these sessions come in."""
+    room.file = {**room.file, "contentVersion": room.file["contentVersion"] + 1, **facts}
+    room.sessions += read
+
+
+def test_a_replacement_meanwhile_moves_the_goal_and_is_told(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
+    during(time, None, lambda: replaced(room, session(1, LONG), session(2, LONG, contentVersion=3)))
+    done = shell("wait", FILE, "--page", "3", "--timeout", "1h", "--json")
+    assert (done.code, done.json["id"]) == (0, 2)
+    told = done.err.splitlines()
+    assert told[0].endswith("waiting until somebody has read page 3 in version 2")
+    assert told[1].endswith("the document was replaced: waiting until somebody has read page 3 in version 3")
+
+
+def test_a_page_that_a_replacement_takes_away_is_not_waited_for(
+    room: ReadingRoom, shell: Shell, time: FakeTime
+) -> None:
+    during(time, None, lambda: replaced(room, session(1, contentVersion=3), totalPages=2))
+    done = shell("wait", FILE, "--page", "3", "--timeout", "1h")
+    assert (done.code, "--page 3 can never be read: the document has 2 pages" in done.err) == (2, True)
+
+
+def test_a_failed_look_at_the_version_loses_no_session(room: ReadingRoom, api: FakeApi, shell: Shell) -> None:
+    room.sessions = [session(1)]
+    api.on("GET", PATH, problem(503, "unavailable"), lambda heard: room.file)
+    assert wait(shell) == 1
+
+
+def test_the_version_is_not_asked_for_in_every_round(
+    room: ReadingRoom, api: FakeApi, shell: Shell, time: FakeTime
+) -> None:
+    room.sessions = [session(1, contentVersion=1)]
+    wait(shell, "--timeout", "10m", code=124)
+    assert len(api.asked("GET", PATH)) == 1
+
+
 # --- how else it ends ------------------------------------------------------------------------------------------------
 
 
@@ -100,7 +157,13 @@ def test_when_the_time_is_over_it_is_124(room: ReadingRoom, shell: Shell, time: 
     room.sessions = [session(1)]
     done = shell("wait", FILE, "--variant", "label:Ann", "--page", "3", "--timeout", "10m")
     assert (done.code, done.out, time.passed) == (124, "", 600)
-    assert "nobody has: Ann has read page 3" in done.err
+    assert done.err.splitlines()[-1].endswith("the time is over: Ann has not read page 3 in version 2")
+
+
+def test_it_says_that_nobody_has_read_it(room: ReadingRoom, shell: Shell) -> None:
+    room.file["contentVersion"] = 1
+    done = shell("wait", FILE, "--min-time", "20s", "--timeout", "1m")
+    assert done.err.splitlines()[-1].endswith("the time is over: nobody has read it for 20s")
 
 
 def test_ctrl_c_is_130(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
@@ -193,6 +256,33 @@ def test_a_server_that_stays_away_is_11(room: ReadingRoom, api: FakeApi, shell: 
     assert (done.code, time.passed) == (11, 300)
 
 
+@pytest.mark.parametrize("answer", [problem(503, "unavailable"), Answer(then="drop")])
+def test_a_server_that_never_answered_before_the_timeout_is_11(
+    room: ReadingRoom, api: FakeApi, shell: Shell, time: FakeTime, answer: Answer
+) -> None:
+    api.on("GET", SESSIONS, answer)
+    done = shell("wait", FILE, "--timeout", "1m", "--json")
+    assert (done.code, done.out, time.passed) == (11, "", 60)
+    assert done.error["detail"].startswith("the server could not be reached before the time was over: ")
+
+
+def test_a_server_that_goes_away_in_the_end_has_answered(room: ReadingRoom, api: FakeApi, shell: Shell) -> None:
+    api.on("GET", SESSIONS, room.page, problem(503, "unavailable"))
+    assert wait(shell, "--timeout", "1m", code=124) is None
+
+
+@pytest.mark.parametrize("interval", ["0s", "100ms"])
+def test_nobody_asks_more_often_than_once_a_second(
+    room: ReadingRoom, shell: Shell, time: FakeTime, interval: str
+) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    during(time, None, None, interrupt)
+    assert wait(shell, "--interval", interval, code=130) is None
+    assert min(time.slept) >= 0.9  # a second, less the jitter
+
+
 def test_silence_makes_it_ask_less_often_but_not_too_seldom(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
     assert wait(shell, "--timeout", "1h", code=124) is None
     assert 1.8 <= time.slept[0] <= 3.3
@@ -232,7 +322,7 @@ def test_json_is_the_session_as_it_was_sent(room: ReadingRoom, shell: Shell) -> 
 def test_a_person_reads_who_it_was(room: ReadingRoom, shell: Shell) -> None:
     shell.tty = True
     done = printed(room, shell, "--no-color")
-    assert done.lines == ["Ann · read 2 pages in 30s · D\\x1bE · Desktop  00000000-0000-4000-8000-000000001001"]
+    assert done.lines == ["link of Ann · read 2 pages in 30s · D\\x1bE · Desktop  00000000-0000-4000-8000-000000001001"]
 
 
 def test_it_says_what_it_waits_for(room: ReadingRoom, shell: Shell) -> None:
@@ -243,4 +333,5 @@ def test_it_says_what_it_waits_for(room: ReadingRoom, shell: Shell) -> None:
 def test_the_token_may_lack_the_right_to_see_the_file(room: ReadingRoom, api: FakeApi, shell: Shell) -> None:
     api.on("GET", PATH, problem(403, "insufficient_scope"))
     room.sessions = [session(1)]
-    assert wait(shell) == 1
+    assert wait(shell, code=5) is None
+    assert wait(shell, "--any-version") == 1
