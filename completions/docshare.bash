@@ -394,7 +394,7 @@ _docshare() {
         'readership export') commands='' options='--output -o --strict --force --help -h' ;;
         'readership report') commands='' options='--output -o --no-thumbnails --open --force --help -h' ;;
         'pending') commands='' options='--page --min-time --min-share --any-version --help -h' ;;
-        'wait') commands='' options='--variant --invite --page --min-time --new --timeout --interval --give-up-after --help -h' ;;
+        'wait') commands='' options='--variant --invite --page --min-time --any-version --new --timeout --interval --give-up-after --help -h' ;;
         'explain') commands='' options='--file --help -h' ;;
         'whoami') commands='' options='--help -h' ;;
         'serve') commands='' options='--demo --host --port --data --base-url --tier --open --ephemeral --no-ephemeral --exec --dev --no-dev --log --threads --ready-file --print-env --no-print-env --help -h' ;;

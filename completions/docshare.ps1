@@ -171,7 +171,7 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {
         'readership export' = @('--output', '-o', '--strict', '--force', '--help', '-h')
         'readership report' = @('--output', '-o', '--no-thumbnails', '--open', '--force', '--help', '-h')
         'pending' = @('--page', '--min-time', '--min-share', '--any-version', '--help', '-h')
-        'wait' = @('--variant', '--invite', '--page', '--min-time', '--new', '--timeout', '--interval', '--give-up-after', '--help', '-h')
+        'wait' = @('--variant', '--invite', '--page', '--min-time', '--any-version', '--new', '--timeout', '--interval', '--give-up-after', '--help', '-h')
         'explain' = @('--file', '--help', '-h')
         'whoami' = @('--help', '-h')
         'serve' = @('--demo', '--host', '--port', '--data', '--base-url', '--tier', '--open', '--ephemeral', '--no-ephemeral', '--exec', '--dev', '--no-dev', '--log', '--threads', '--ready-file', '--print-env', '--no-print-env', '--help', '-h')

@@ -1,9 +1,5 @@
 """The gate of a link in a real browser: filled in with the keyboard alone, on a phone, and inside frames."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,6 +10,7 @@ from playwright.sync_api import Browser, Frame, Page
 from tests.browser.conftest import Share
 from tests.support.axe import serious
 from tests.support.browsing import Visitor, visitor
+from tests.support.framing import framed, framing
 from tests.support.pdfs import simple_pdf
 from tests.support.served import Served
 
@@ -177,35 +174,6 @@ def test_on_a_phone_everything_is_within_reach(browser: Browser, gate: Any, size
         page.get_by_role("button", name="Open document").tap()
         reads(page)
         assert person.complaints == []
-
-
-@contextmanager
-def framing(address: str, host: str) -> Iterator[str]:
-    """Address of a page of another origin that frames ``address``; ``localhost`` is another site too."""
-
-    class Host(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = f'<!doctype html><iframe name="framed" src="{address}" width="900" height="700"></iframe>'.encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Host)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://{host}:{server.server_port}/"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def framed(page: Page) -> Frame:
-    found = page.frame("framed")
-    assert found is not None
-    return found
 
 
 def test_the_gate_opens_inside_a_frame_of_another_origin(browser: Browser, gate: Any) -> None:

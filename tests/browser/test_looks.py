@@ -23,6 +23,12 @@ def sheet(server: Served, share: Share) -> Dressed:
     return Dressed(server, share(simple_pdf(pages=4, size=A4), "Report.pdf"))
 
 
+@pytest.fixture
+def turned(server: Served, share: Share) -> Dressed:
+    """One for a test that changes more than its looks."""
+    return Dressed(server, share(simple_pdf(pages=4, size=A4), "Report.pdf"))
+
+
 def opened(person: Visitor, sheet: Dressed, settings: dict[str, Any] | None = None, **blocks: Any) -> Page:
     sheet.wear(settings, **blocks)
     return person.open(sheet.url)
@@ -92,6 +98,19 @@ def test_the_accent_is_that_of_the_brand(desk: Visitor, sheet: Dressed) -> None:
     assert style(page, ":focus-visible", "outline-color") == "rgb(31, 111, 67)"
     assert style(page, "#notice-reload", "background-color") == "rgb(31, 111, 67)"
     assert style(page, "#notice-reload", "color") == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("style_of", ["solid", "outline"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["auto", "light", "dark"])
+def test_a_button_without_a_colour_has_the_accent_of_the_rest(
+    browser: Browser, sheet: Dressed, theme: str, scheme: str, style_of: str
+) -> None:
+    with visitor(browser, color_scheme=scheme) as person:
+        page = opened(person, sheet, brand={"toolbarTheme": theme}, cta=CTA | {"style": style_of})
+        accent = style(page, "#progress", "background-color")
+        assert style(page, ".cta", "background-color" if style_of == "solid" else "color") == accent
+        assert contrast(page, ".cta", ".cta") >= 4.5
 
 
 @pytest.mark.parametrize(("theme", "scheme", "expected"), [
@@ -193,6 +212,33 @@ def test_the_bar_of_the_button_is_below_pages_and_dock(
         page.keyboard.press("End")
         page.locator(".page[data-page='4'].is-ready").wait_for()
         assert not overlap(bar, box(page, ".page[data-page='4']"))
+
+
+@pytest.mark.parametrize("mode", ["swipe", "flipbook"])
+@pytest.mark.parametrize(("width", "height"), [(844, 390), (667, 375)])
+def test_on_a_phone_held_sideways_no_logo_and_no_button_takes_height_from_the_page(
+    browser: Browser, turned: Dressed, width: int, height: int, mode: str
+) -> None:
+    logo = {"assetId": turned.logo, "size": "xl", "position": "tl"}
+    with visitor(browser, **small(width, height)) as person:
+        heights = []
+        for blocks in ({}, {"logo": logo}, {"logo": logo, "cta": CTA | {"position": "tr"}}):
+            page = opened(person, turned, {"viewerMode": mode}, **blocks)
+            _, top, _, bottom = box(page, ".page[data-page='1']")
+            heights.append(round(bottom - top))
+        assert len(set(heights)) == 1
+
+
+def test_on_a_phone_held_sideways_the_bar_of_the_button_floats(browser: Browser, turned: Dressed) -> None:
+    with visitor(browser, **small(844, 390)) as person:
+        plain = box(opened(person, turned, {"viewerMode": "swipe"}), ".page[data-page='1']")
+        logo = {"assetId": turned.logo, "position": "bl"}
+        settings = {"viewerMode": "swipe", "marksEnabled": True}
+        page = opened(person, turned, settings, cta=CTA | {"position": "bar"}, logo=logo)
+        assert box(page, ".page[data-page='1']") == plain
+        assert page.locator(".cta").is_visible()
+        beside = (".bar", ".badge", ".logo", ".page:not([inert]) .verdicts")
+        assert [name for name in beside if overlap(box(page, ".cta"), box(page, name))] == []
 
 
 def test_the_last_page_can_be_read_past_what_stands_in_the_corner(browser: Browser, sheet: Dressed) -> None:

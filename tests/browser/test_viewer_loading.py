@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import Share
 from tests.support.browsing import Gate, Visitor, at_page, visitor
@@ -150,6 +150,21 @@ def test_a_replaced_document_offers_to_reload(browser: Browser, report: str) -> 
         page.get_by_text("This document has changed.").wait_for()
         with page.expect_navigation():
             page.get_by_role("button", name="Reload").click()
+
+
+@pytest.mark.parametrize(("status", "words"), [
+    (403, "This document asks for something before it opens again."),
+    (404, "This document has changed."),
+    (410, "This link has ended."),
+])  # fmt: skip
+def test_what_is_wrong_with_an_open_page_is_said_in_words_of_its_own(
+    browser: Browser, report: str, status: int, words: str
+) -> None:
+    with visitor(browser) as person:
+        person.page.route("**/text/*", lambda route: route.fulfill(status=status, body="x"))
+        page = person.open(report)
+        expect(page.locator("#notice-words")).to_have_text(words)
+        expect(page.locator("#notice")).to_be_visible()
 
 
 def test_a_column_longer_than_browsers_can_scroll_moves_along(desk: Visitor, report: str) -> None:

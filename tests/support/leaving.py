@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from tests.support.cast import World
+from tests.support.guest import keeps_cookies
 
 _FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
 RECT = {"x": 0.1, "y": 0.2, "width": 0.3, "height": 0.4}
@@ -33,13 +34,22 @@ WRITES: tuple[tuple[str, str, dict[str, Any] | None], ...] = (
 
 
 class Hand:
-    """A reader of the link ``name``; ``http`` their browser, a fresh one unless given."""
+    """A reader of the link ``name``; ``http`` their browser, a fresh one unless given, which keeps
+    no ``cookies`` if they are off."""
 
     def __init__(
-        self, world: World, name: str, *, http: FlaskClient | None = None, address: str = "198.51.100.4"
+        self,
+        world: World,
+        name: str,
+        *,
+        http: FlaskClient | None = None,
+        address: str = "198.51.100.4",
+        cookies: bool = True,
     ) -> None:
         self.name = name
-        self.http = http or world.app.test_client()
+        self.http = http or world.app.test_client(use_cookies=cookies)
+        if cookies:
+            keeps_cookies(self.http)
         self._origin = {"REMOTE_ADDR": address}
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> TestResponse:

@@ -39,7 +39,6 @@ _TOUCH = """async () => {
     for (const type of types) element.dispatchEvent(new Event(type));
   }
   await new Promise((resolve) => setTimeout(resolve, 50));
-  await heard();
 }"""
 
 
@@ -66,6 +65,11 @@ class Tripwire:
         for words in page.evaluate(_FOREIGN):
             self._raise(f"holds {words} in {page.url}")
         page.evaluate(_TOUCH)
+        self.listen(page)
+
+    def listen(self, page: Page) -> None:
+        """Wait for the word of everything that has happened on ``page``."""
+        page.evaluate("heard()")
 
     def _broken(self, source: dict[str, Any], said: str) -> None:
         self._raise(f"broke its policy by {said} in {_place(source['frame'])}")

@@ -7,7 +7,7 @@ import pytest
 from docshare.contract.plans import Plan
 from docshare.server.services import accounts
 from tests.support.cast import World
-from tests.support.leaving import EVERYTHING, WRITES, Hand
+from tests.support.leaving import EVERYTHING, RECT, WRITES, Hand
 from tests.support.owner import put, signed_in
 from tests.support.reader import everything
 from tests.support.rows import change_file, count
@@ -226,6 +226,8 @@ def test_two_browsers_are_two_readers(world: World, made: dict[str, Any], hand: 
     note = hand.note("only mine")
     hand.annotate(), hand.mark(1, "pick"), hand.send("POST", "receipt", {"name": "Ann"})
     assert other.found() == {"notes": [], "marks": {}, "annotations": []}
+    assert other.send("DELETE", f"notes/{note['uuid']}").status_code == 403
+    other.annotate()
     assert other.send("DELETE", f"notes/{note['uuid']}").status_code == 404
     assert count(world, "notes") == 1
 
@@ -241,7 +243,7 @@ def test_a_reader_of_one_link_is_nobody_on_another(world: World, made: dict[str,
     stranger = Hand(world, variant["shortId"])
     stranger.http.set_cookie(f"viewer-{variant['shortId']}", cookie.value)
     assert stranger.found()["notes"] == []
-    assert stranger.send("DELETE", f"notes/{note['uuid']}").status_code == 404
+    assert stranger.send("DELETE", f"notes/{note['uuid']}").status_code == 403
 
 
 def test_the_uuid_names_the_same_reader_as_the_short_id(world: World, made: dict[str, Any], hand: Hand) -> None:
@@ -287,14 +289,28 @@ def test_forms_and_texts_of_other_pages_are_415(world: World, hand: Hand, media_
 
 def test_one_address_writes_sixty_times_a_minute(world: World, made: dict[str, Any], hand: Hand) -> None:
     other = Hand(world, made["shortId"], address="198.51.100.9")
-    assert [hand.mark(1, "pick") for _ in range(60)] == [204] * 60
-    refused = hand.send("PUT", "marks/2", {"mark": "pick"})
+    said = {"author": "Ann", "body": "x"}
+    assert [hand.send("POST", "notes", said).status_code for _ in range(60)] == [201] * 60
+    refused = hand.send("POST", "annotations", {"page": 1, "rect": RECT, "note": "x"})
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
     assert hand.send("GET", "feedback").status_code == 200
-    assert other.mark(1, "pick") == 204
+    assert hand.mark(1, "pick") == 204
+    other.note()
     world.clock.advance(minutes=1)
-    assert hand.mark(2, "pick") == 204
+    hand.note()
+
+
+def test_pages_are_marked_three_hundred_times_a_minute_beside_that(
+    world: World, made: dict[str, Any], hand: Hand
+) -> None:
+    assert {hand.mark(1 + count % 3, "pick") for count in range(300)} == {204}
+    refused = hand.send("PUT", "marks/2", {"mark": "reject"})
+    assert refused.status_code == 429
+    assert 1 <= int(refused.headers["Retry-After"]) <= 60
+    hand.note()
+    world.clock.advance(minutes=1)
+    assert hand.mark(2, "reject") == 204
 
 
 # While the document changes
@@ -328,10 +344,10 @@ def test_what_is_meant_for_a_document_that_has_just_gone_is_409(
 def test_what_is_said_of_the_document_before_is_409(
     world: World, made: dict[str, Any], hand: Hand, method: str, path: str, body: dict[str, Any]
 ) -> None:
-    """The page that a reader has open names the version it shows; what else is in that name does not matter."""
+    """The page that a reader has open names what it shows; what stands over its pages does not matter."""
     put(world, made, watermark=True)
     seen = hand.facts()["version"]
-    assert seen.startswith("1-")
+    assert seen.startswith("1.")
     put(world, made, watermark=False)
     assert hand.send(method, path, body, If_Match=f'"{seen}"').status_code < 300
     change_file(world, made["uuid"], content_version=2)
@@ -340,3 +356,36 @@ def test_what_is_said_of_the_document_before_is_409(
     assert (refused.status_code, refused.text) == (409, "The document has changed meanwhile; load the page again.")
     assert everything(world) == before
     assert hand.send(method, path, body, If_Match=f'"{hand.facts()["version"]}"').status_code < 300
+
+
+RANGES = [
+    # of the page that is open, of the link now
+    ({"from": 2, "to": 3}, {"from": 1, "to": 2}),
+    ({"from": 2, "to": 3}, {"from": 0, "to": 0}),
+    ({"from": 0, "to": 0}, {"from": 2, "to": 3}),
+]
+
+
+@pytest.mark.parametrize("watermark", [False, True])
+@pytest.mark.parametrize(("before", "after"), RANGES)
+@pytest.mark.parametrize(("method", "path", "body"), [WRITES[0], WRITES[2], WRITES[3], WRITES[5]])
+def test_what_is_said_of_other_pages_than_the_link_shows_now_is_409(
+    world: World,
+    made: dict[str, Any],
+    hand: Hand,
+    method: str,
+    path: str,
+    body: dict[str, Any],
+    before: dict[str, int],
+    after: dict[str, int],
+    watermark: bool,
+) -> None:
+    """Their page 1 is another one by now."""
+    put(world, made, pageRange=before)
+    seen = hand.facts()["version"]
+    put(world, made, pageRange=after, watermark=watermark)
+    refused = hand.send(method, path, body, If_Match=f'"{seen}"')
+    assert (refused.status_code, refused.text) == (409, "The document has changed meanwhile; load the page again.")
+    assert rows(world) == {}
+    put(world, made, pageRange=before)
+    assert hand.send(method, path, body, If_Match=f'"{seen}"').status_code < 300

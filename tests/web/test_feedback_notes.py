@@ -1,15 +1,17 @@
 """Notes of readers (section Events, ``note.created``; easy-to-get-wrong 69)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from docshare.contract.plans import Plan
 from docshare.server.rules.feedback import BOUNDS, Bound
-from docshare.server.services import accounts
+from docshare.server.services import accounts, mail
 from tests.support.acquainted import invited
 from tests.support.cast import World
 from tests.support.leaving import EVERYTHING, Hand, activity
+from tests.support.mailbox import Mailbox
 from tests.support.owner import put, signed_in
 from tests.support.rows import change_file, count
 
@@ -85,6 +87,30 @@ def test_the_signed_in_owner_sees_all_of_them(world: World, ann: Hand) -> None:
     assert [(note["body"], note["mine"]) for note in found["notes"]] == [("private", False), ("public", False)]
 
 
+def test_who_left_a_note_is_told_to_the_owner_alone(world: World, made: dict[str, Any], ann: Hand, bob: Hand) -> None:
+    """Anybody can sign as anybody."""
+    invited(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
+    Hand(world, "Zz3dE5fG7hJ9").note("true", "Zoe", public=True), bob.note("false", "Zoe", public=True)
+    ((pseudonym,),) = world.rt.db.rows("SELECT pseudonym FROM viewers WHERE invite_id IS NULL")
+    owner = Hand(world, ann.name, http=signed_in(world, world.pia))
+    told = [(note["author"], note["identity"]) for note in owner.found()["notes"]]
+    assert told == [("Zoe", "zoe@example.com"), ("Zoe", pseudonym)]
+    for reader in (ann, bob):
+        assert ["identity" in note for note in reader.found()["notes"]] == [False, False]
+
+
+def test_a_mail_about_notes_tells_who_left_them(world: World, made: dict[str, Any], bob: Hand) -> None:
+    put(world, made, notifyOnComment=True)
+    invited(world, made["uuid"], "zoe@example.com", "Zz3dE5fG7hJ9")
+    bob.note("false", "Zoe")
+    (pseudonym,) = pseudonyms(world)
+    assert mails(world)[0][0] == f'Zoe ({pseudonym}) left a note on "report.pdf"'
+    Hand(world, "Zz3dE5fG7hJ9").note("true", "Zoe")
+    ((_, body),) = mails(world)
+    said = 'left a note for you alone on "report.pdf"'
+    assert body.startswith(f"Zoe ({pseudonym}) {said}:\n\n    false\n\nZoe (zoe@example.com) {said}:\n\n    true\n\n")
+
+
 def test_note_created_is_recorded_for_public_notes_only(world: World, made: dict[str, Any], ann: Hand) -> None:
     """``note.created`` only for public notes; ``pageNumber`` when page-anchored, of the document."""
     put(world, made, pageRange={"from": 2, "to": 3})
@@ -103,6 +129,83 @@ def test_the_owner_gets_a_mail_of_private_notes_too(world: World, made: dict[str
     assert recipient == world.pia.email
     assert "for you" in body
     assert "page 2" in body
+
+
+def mails(world: World) -> list[tuple[str, str]]:
+    return world.rt.db.rows("SELECT subject, body FROM mails ORDER BY id")
+
+
+def pseudonyms(world: World) -> list[str]:
+    return [name for (name,) in world.rt.db.rows("SELECT pseudonym FROM viewers ORDER BY id")]
+
+
+def test_notes_of_five_minutes_are_told_in_one_mail(world: World, made: dict[str, Any], ann: Hand, bob: Hand) -> None:
+    """Without a mail server, too."""
+    put(world, made, notifyOnComment=True)
+    ann.note("early")
+    put(world, made, notifyOnComment=False)
+    ann.note("unwanted")
+    world.clock.advance(minutes=5)
+    put(world, made, notifyOnComment=True)
+    ann.note("one", page=1)
+    world.clock.advance(minutes=4, seconds=59)
+    bob.note("two", author="Bob")
+    world.clock.advance(seconds=1)
+    bob.note("three", author="Bob")
+    first, second, third = mails(world)
+    ann_is, bob_is = pseudonyms(world)
+    assert [subject for subject, _ in (first, second, third)] == [
+        f'Ann ({ann_is}) left a note on "report.pdf"',
+        '2 notes were left on "report.pdf"',
+        f'Bob ({bob_is}) left a note on "report.pdf"',
+    ]
+    assert "early" in first[1]
+    assert second[1].startswith(
+        f'Ann ({ann_is}) left a note for you alone on page 1 of "report.pdf":\n\n    one\n\n'
+        f'Bob ({bob_is}) left a note for you alone on "report.pdf":\n\n    two\n\nWho read what: http'
+    )
+    assert "three" in third[1]
+
+
+def test_a_flood_of_notes_is_one_mail_of_bounded_length(world: World, made: dict[str, Any], ann: Hand) -> None:
+    put(world, made, notifyOnComment=True)
+    for number in range(27):
+        ann.note(f"note {number}.")
+    ((subject, body),) = mails(world)
+    assert subject == '27 notes were left on "report.pdf"'
+    assert ("note 19." in body, "note 20." in body) == (True, False)
+    assert "And 7 more.\n" in body
+
+
+def test_a_note_on_another_document_is_told_on_its_own(world: World, made: dict[str, Any], ann: Hand) -> None:
+    other = world.pia.upload(name="other.pdf")
+    for each in (made, other):
+        put(world, each, commentsEnabled=True, notifyOnComment=True)
+    ann.note(), Hand(world, other["shortId"]).note()
+    here, there = pseudonyms(world)
+    assert [subject for subject, _ in mails(world)] == [
+        f'Ann ({here}) left a note on "report.pdf"',
+        f'Ann ({there}) left a note on "other.pdf"',
+    ]
+
+
+def test_a_mail_about_notes_is_sent_when_it_has_gathered(make: Callable[..., World]) -> None:
+    with Mailbox() as box:
+        world = make(smtp_url=box.url)
+        made = world.pia.upload()
+        put(world, made, commentsEnabled=True, notifyOnComment=True)
+        hand = Hand(world, made["shortId"])
+        hand.note("one")
+        world.clock.advance(minutes=4)
+        hand.note("two")
+        assert mail.send_due(world.rt) == 0
+        world.clock.advance(minutes=1)
+        assert mail.send_due(world.rt) == 1
+        hand.note("three")
+        assert mail.send_due(world.rt) == 0
+    (message,) = box.taken
+    assert ["    one" in message.get_content(), "    two" in message.get_content()] == [True, True]
+    assert "three" not in message.get_content()
 
 
 def test_everybodys_public_notes_are_seen_through_every_link_of_the_document(

@@ -42,9 +42,9 @@ def test_a_page_is_marked_changed_and_cleared(world: World, ann: Hand) -> None:
     assert stored_marks(world) == [(3, "maybe", 1)]
 
 
-def test_clearing_nothing_makes_nobody_known(world: World, ann: Hand) -> None:
+def test_clearing_what_nobody_known_has_marked_is_refused_and_makes_nobody_known(world: World, ann: Hand) -> None:
     answer = ann.send("PUT", "marks/1", {"mark": None})
-    assert answer.status_code == 204
+    assert answer.status_code == 403
     assert "Set-Cookie" not in answer.headers
     assert count(world, "viewers") == 0
 

@@ -1,5 +1,6 @@
 """Receipts, taps and hotspots, as readers meet them (section Events; operations: ``hotspot add``)."""
 
+import io
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from tests.support.cast import World
 from tests.support.images import frame
 from tests.support.leaving import Hand, activity
 from tests.support.owner import put, signed_in
+from tests.support.pdfs import simple_pdf
 from tests.support.reader import everything
 from tests.support.rows import count
 from tests.support.settings import add_asset
@@ -46,6 +48,25 @@ def test_a_receipt_is_confirmed_once_and_the_first_one_stands(world: World, made
     assert ann.found()["name"] == "Ann Lee"
     data = {"fileUuid": made["uuid"], "fileName": "report.pdf", "name": "Ann Lee"}
     assert activity(world) == [("receipt.confirmed", data)]
+
+
+def test_a_new_version_can_be_confirmed_anew_and_shows_its_own_receipt_only(
+    world: World, made: dict[str, Any], ann: Hand
+) -> None:
+    """The name is remembered; the owner sees both."""
+    ann.send("POST", "receipt", {"name": "Ann Lee"})
+    data = {"file": (io.BytesIO(simple_pdf(pages=2)), "second.pdf")}
+    assert world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=data).status_code == 200
+    assert ("receipt" in ann.found(), ann.found()["name"]) == (False, "Ann Lee")
+    world.clock.advance(hours=1)
+    again = [ann.send("POST", "receipt", {"name": "A. Lee"}) for _ in range(2)]
+    second = {"name": "A. Lee", "confirmedAt": "2026-09-21T15:13:20.000Z"}
+    assert [(answer.status_code, answer.get_json()) for answer in again] == [(201, second), (200, second)]
+    assert (ann.found()["receipt"], ann.found()["name"]) == (second, "A. Lee")
+    told = world.pia.get(f"/api/v1/files/{made['uuid']}/feedback").get_json()["receipts"]
+    assert [(row["name"], row["contentVersion"]) for row in told] == [("Ann Lee", 1), ("A. Lee", 2)]
+    confirmed = [data["name"] for event, data in activity(world) if event == "receipt.confirmed"]
+    assert confirmed == ["Ann Lee", "A. Lee"]
 
 
 def test_each_reader_gives_a_receipt_of_their_own(world: World, ann: Hand) -> None:
@@ -161,6 +182,24 @@ def test_taps_are_counted_by_hotspot_and_nobody_becomes_known(world: World, made
     assert taps(world) == [(None, 1), (spot, 2)]
     assert count(world, "viewers") == 0
     assert activity(world) == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"User_Agent": "curl/8.5.0"},
+        {"User_Agent": "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"},
+        {"User_Agent": ""},
+        {"Sec_Purpose": "prefetch;prerender"},
+    ],
+)
+def test_a_tap_of_a_program_is_taken_and_not_counted(
+    world: World, made: dict[str, Any], ann: Hand, headers: dict[str, str]
+) -> None:
+    put(world, made, viewerSettings=CTA)
+    for body in ({"cta": True}, {"hotspot": place(world, made, 1)}):
+        assert ann.send("POST", "taps", body, **headers).status_code == 204
+    assert count(world, "taps") == 0
 
 
 def test_a_hotspot_that_the_reader_does_not_see_is_404(world: World, made: dict[str, Any], ann: Hand) -> None:

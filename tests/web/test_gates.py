@@ -154,6 +154,17 @@ def test_fields_that_are_not_right_say_so_each_at_its_place(world: World, made: 
     assert count(world, "viewers") == 0
 
 
+@pytest.mark.parametrize("key", ["items", "keys", "values", "get", "copy", "update"])
+def test_a_field_may_be_called_like_anything(world: World, made: dict[str, Any], key: str) -> None:
+    """Also like what the mapping of the values can do."""
+    put(world, made, gateFields=[FORM[1], {"key": key, "label": "Items", "type": "text", "required": False}])
+    guest = Guest(world, made["shortId"])
+    page = guest.looks()
+    assert errors(page) == {}
+    assert inputs(page)[f"field-{key}"]["value"] == ""
+    assert inputs(guest.sends(mail="none", **{key: "two"}))[f"field-{key}"]["value"] == "two"
+
+
 def test_an_empty_password_is_no_guess(world: World, made: dict[str, Any]) -> None:
     put(world, made, password="x")
     guest = Guest(world, made["shortId"])

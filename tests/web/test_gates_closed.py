@@ -249,6 +249,42 @@ def test_who_was_let_in_gets_nothing_more_once_that_is_over(world: World, inside
     assert (page.status_code, PAGES in page.text) == (page_status, False)
 
 
+def _restore(inside: Inside) -> None:
+    assert inside.file.owner.post(f"{inside.file.path}/restore").status_code == 200
+
+
+REVIVALS = {
+    "trashed": (ENDS["trashed"][0], _restore),
+    "revoked": (ENDS["revoked"][0], lambda inside: inside.put_variant(revoked=False)),
+}
+
+
+@pytest.mark.parametrize("end", REVIVALS)
+def test_who_was_let_in_before_a_link_ended_is_asked_again_when_it_is_back(
+    world: World, inside: Inside, end: str
+) -> None:
+    """State matrix, and back again: neither password nor form nor view of before opens anything."""
+    close, open_again = REVIVALS[end]
+    close(inside)
+    open_again(inside)
+    *bytes_of, download = inside.statuses()
+    assert set(bytes_of) == {403}
+    assert download == 303
+    assert inside.reader.reads(9) == 403
+    assert not inside.guest.is_in()
+    assert inside.file.show()["viewsConsumed"] == 1
+    assert inside.guest.enters("secret", mail="ada@a.example")
+    assert inside.file.show()["viewsConsumed"] == 2
+    assert set(inside.statuses()) == {200}
+
+
+def test_revoking_one_variant_asks_nobody_of_another_link_again(world: World, inside: Inside) -> None:
+    other = Guest(world, inside.file.made["shortId"])
+    assert other.enters("secret", mail="bob@a.example")
+    inside.put_variant(revoked=True)
+    assert other.is_in()
+
+
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
 def test_the_gate_of_a_variant_names_the_canonical_link_nowhere(world: World, file: Shared, shape: str) -> None:
     """Hardening M7, with everything asked for and everything wrong."""

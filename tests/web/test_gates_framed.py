@@ -1,12 +1,13 @@
-"""The gate inside a frame of another site, where browsers may keep no cookies."""
+"""The gate inside a frame of another site, and before browsers that keep no cookies."""
 
 from typing import Any
 
 import pytest
 
 from tests.support.cast import World
-from tests.support.guest import Guest, errors, inputs
+from tests.support.guest import Guest, errors, inputs, ticket_of
 from tests.support.owner import put
+from tests.support.rows import count
 
 
 @pytest.fixture
@@ -35,7 +36,8 @@ def test_the_gate_can_be_framed_and_passed_inside_the_frame(world: World, made: 
 
 
 def test_a_browser_that_keeps_no_cookies_in_the_frame_takes_no_unit(world: World, made: dict[str, Any]) -> None:
-    guest = Guest(world, made["shortId"], prefix="/embed")
+    guest = Guest(world, made["shortId"], prefix="/embed", cookies=False)
+    guest.looks()
     answer = guest.sends()
     assert answer.status_code == 403
     assert "frame-ancestors *" in answer.headers["Content-Security-Policy"]
@@ -49,7 +51,30 @@ def test_the_gate_alone_in_its_window_cannot_be_framed(world: World, made: dict[
     page = Guest(world, made["shortId"]).looks()
     assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
     assert "Open in a window of its own" not in page.text
-    assert not page.headers.getlist("Set-Cookie")
+
+
+def test_in_a_window_of_its_own_too_a_browser_without_cookies_takes_and_leaves_nothing(
+    world: World, made: dict[str, Any]
+) -> None:
+    put(world, made, gateFields=[{"key": "mail", "label": "Mail", "type": "email", "required": True}])
+    guest = Guest(world, made["shortId"], cookies=False)
+    page = guest.looks()
+    assert page.headers["Set-Cookie"] == "viewer-cookies=1; HttpOnly; Path=/; SameSite=Lax"
+    answer = guest.sends(ticket=ticket_of(page), mail="ann@a.example")
+    said = "Your browser keeps no cookies here, and it takes one to let you in. Allow them for this site and try again."
+    assert (answer.status_code, errors(answer)) == (403, {"": said})
+    assert inputs(answer)["field-mail"]["value"] == "ann@a.example"
+    assert consumed(world, made) == 0
+    assert world.pia.get("/api/v1/gate-responses").get_json() == []
+    assert (count(world, "viewers"), count(world, "activity_rows")) == (0, 0)
+
+
+def test_who_allows_cookies_then_gets_in_with_the_same_form(world: World, made: dict[str, Any]) -> None:
+    refused = Guest(world, made["shortId"], cookies=False).sends()
+    allowed = Guest(world, made["shortId"])
+    assert allowed.sends(ticket=ticket_of(refused)).status_code == 303
+    assert allowed.is_in()
+    assert consumed(world, made) == 1
 
 
 def test_no_frame_is_entered_by_a_slug(world: World, made: dict[str, Any]) -> None:
@@ -63,7 +88,10 @@ def test_over_https_the_cookies_belong_to_the_site_around_and_this_one(make: Any
     world = make(base_url="https://docs.example.com")
     made = world.pia.upload()
     put(world, made, viewLimit=2)
-    guest = Guest(world, made["shortId"], prefix="/embed")
+    guest = Guest(world, made["shortId"], prefix="/embed", cookies=False)
     for cookie in (guest.looks().headers["Set-Cookie"], Guest(world, made["shortId"]).sends().headers["Set-Cookie"]):
+        assert cookie.startswith("__Host-viewer-")
+        assert "; Path=/;" in cookie
+        assert "Domain" not in cookie
         for word in ("Secure", "HttpOnly", "SameSite=None", "Partitioned"):
             assert f"; {word}" in cookie

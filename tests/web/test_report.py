@@ -58,7 +58,7 @@ def test_a_basic_owner_sees_charts_and_breakdowns() -> None:
     ]  # fmt: skip
     shown = tiles(page)
     assert shown["Average reading time"] == ["2m 34s", "median 1m 36s"]
-    assert shown["Pages seen"] == ["62.5%", "of all pages, on average"]
+    assert shown["Pages seen"] == ["62.5%", "of the pages they were shown, on average"]
     assert shown["Page turns"] == ["1,204", "14.2% went back"]
     assert page.all("dt")[-1].words == "Pro"
     assert page.all(id="now") == []
@@ -91,6 +91,39 @@ def test_every_chart_says_in_words_what_it_shows_and_has_its_table() -> None:
         assert named[1] == insight
         assert drawing.attrs["role"] == "img"
         assert len(rows_of(figure)) == lines
+
+
+def insights(page: Node) -> list[str]:
+    return [page.one("figure", id=key).one("figcaption").one("p").words for key in ("views", "funnel", "peaks")]
+
+
+def test_while_the_first_reader_reads_empty_charts_say_so() -> None:
+    """The first view is counted long before its session ends."""
+    days = [{"day": "2026-09-21", "count": 0}]
+    empty = {"viewsOverTime": days, "funnel": [{"page": 1, "reached": 0, "pct": 0.0}], "peakTimes": []}
+    found = reports.basic(**empty)
+    found["summary"] |= {"totalViews": 1, "totalSessions": 0}
+    page = drawn(Material(found, reports.MADE_AT))
+    assert tiles(page)["Views"] == ["1", "in 0 finished sessions"]
+    assert insights(page) == ["Somebody is reading; this fills in when they finish."] * 3
+    found["summary"] |= {"totalSessions": 1}
+    quiet = ["No views in this time.", "Nobody has finished reading yet.", "No views yet."]
+    assert insights(drawn(Material(found, reports.MADE_AT))) == quiet
+
+
+@pytest.mark.parametrize(("shown", "told"), [([12, 12], True), ([12, 3], False), ([3, 3], False)])
+def test_where_a_link_ends_nobody_stopped(shown: list[int], told: bool) -> None:
+    rows = [{"sessionId": reports.UUID, "pagesViewed": 1, "shownPages": pages} for pages in shown]
+    page = drawn(Material(reports.pro(sessions=rows), reports.MADE_AT))
+    assert insights(page)[1].startswith("44.1% of the sessions reached page 12, the last one.")
+    assert ("largest drop" in insights(page)[1]) is told
+
+
+def test_pages_seen_are_of_the_pages_that_the_reader_was_shown() -> None:
+    rows = [{"sessionId": reports.UUID, "pagesViewed": 3, "shownPages": 3}]
+    page = drawn(Material(reports.pro(sessions=rows), reports.MADE_AT))
+    assert rows_of(page.one("table", class_="sessions"))[0][-1] == "3 of 3"
+    assert tiles(page)["Pages seen"][1] == "of the pages they were shown, on average"
 
 
 def test_the_table_of_the_funnel_holds_the_numbers() -> None:
@@ -271,6 +304,7 @@ def test_notes_and_receipts_come_newest_first() -> None:
     notes = page.one("ol", class_="notes").all("li")
     assert [note.one("b").words for note in notes] == ["Reader", "Ann Lee"]
     assert [tag.words for tag in notes[1].all("span", class_="tag")] == ["page 4", "for you"]
+    assert notes[1].one("span", class_="soft").words == "Reader 7F3A"  # beside the name that they chose
     section = page.one("section", **{"aria-labelledby": "receipts-heading"})
     assert section.one("li").words == "Ann Lee ann@northwind.example20 Sep 2026, 10:15 · version 2"
 

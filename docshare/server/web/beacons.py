@@ -38,9 +38,15 @@ def page_token(link: Link, shown: Sight, viewer_mode: str, *, embedded: bool) ->
         source=_source(link, embedded=embedded),
         viewer_mode=viewer_mode,
         referrer=_referrer(),
-        prefetched=_loads_ahead(),
+        prefetched=loads_ahead(),
     )
     return viewing.token_for(rt(), link, shown.window, facts)
+
+
+def loads_ahead() -> bool:
+    """Whether the browser says that it loads this before anybody has asked for it."""
+    said = " ".join(request.headers.get(name, "") for name in _PURPOSES).lower()
+    return any(word in said for word in _AHEAD)
 
 
 def _source(link: Link, *, embedded: bool) -> str:
@@ -83,15 +89,9 @@ def _sender() -> Sender:
         address=client_address(),
         country=client_country(),
         account_id=sign_in.viewer_account(rt(), session_cookie()),
-        prefetch=_loads_ahead(),
+        prefetch=loads_ahead(),
         viewer_token=viewer_cookie.held,
     )
-
-
-def _loads_ahead() -> bool:
-    """Whether the browser says that it loads this before anybody has asked for it."""
-    said = " ".join(request.headers.get(name, "") for name in _PURPOSES).lower()
-    return any(word in said for word in _AHEAD)
 
 
 def _referrer() -> str | None:

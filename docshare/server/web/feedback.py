@@ -18,10 +18,13 @@ from docshare.server.services.readers import Reader
 from docshare.server.shell import client_address, rt
 from docshare.server.strict_json import parse_object
 from docshare.server.web import csrf, viewer_cookie
+from docshare.server.web.beacons import loads_ahead
 from docshare.server.web.public import open_link
 from docshare.server.web.sign_in import session_cookie
 
 WRITES = RatePolicy("feedback", 60, MINUTE, "address")
+# A key for each page of a long document; there are no more of them than pages.
+MARKS = RatePolicy("marks", 300, MINUTE, "address")
 
 _LARGEST = 16 * 1024  # bytes of a body
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
@@ -37,23 +40,23 @@ def show(name: str) -> Response:
 
 @blueprint.post("/<name>/notes")
 def add_note(name: str) -> Response:
-    """201 and the note. Raises as ``_writer`` and ``notes.add``."""
-    reader = _writer(name)
+    """201 and the note. Raises as ``_author`` and ``notes.add``."""
+    reader = _author(name)
     row, token = notes.add(rt(), reader, _body())
     return _made(reader, represent_feedback.note(row), token)
 
 
 @blueprint.delete("/<name>/notes/<uuid>")
 def remove_note(name: str, uuid: str) -> Response:
-    """204. Raises as ``_writer`` and ``notes.remove``."""
-    notes.remove(rt(), _writer(name), uuid)
+    """204. Raises as ``_author`` and ``notes.remove``."""
+    notes.remove(rt(), _author(name), uuid)
     return Response(status=204)
 
 
 @blueprint.put("/<name>/marks/<page>")
 def put_mark(name: str, page: str) -> Response:
-    """204. Raises as ``_writer`` and ``marks.put``."""
-    reader = _writer(name)
+    """204. Raises as ``_author`` and ``marks.put``."""
+    reader = _author(name, MARKS)
     if _NUMBER.fullmatch(page) is None:
         raise Problem("not_found", "There is no such page.")
     token = marks.put(rt(), reader, int(page), _body())
@@ -62,31 +65,31 @@ def put_mark(name: str, page: str) -> Response:
 
 @blueprint.post("/<name>/annotations")
 def add_annotation(name: str) -> Response:
-    """201 and the annotation. Raises as ``_writer`` and ``annotations.add``."""
-    reader = _writer(name)
+    """201 and the annotation. Raises as ``_author`` and ``annotations.add``."""
+    reader = _author(name)
     row, token = annotations.add(rt(), reader, _body())
     return _made(reader, represent_feedback.annotation(row), token)
 
 
 @blueprint.delete("/<name>/annotations/<uuid>")
 def remove_annotation(name: str, uuid: str) -> Response:
-    """204. Raises as ``_writer`` and ``annotations.remove``."""
-    annotations.remove(rt(), _writer(name), uuid)
+    """204. Raises as ``_author`` and ``annotations.remove``."""
+    annotations.remove(rt(), _author(name), uuid)
     return Response(status=204)
 
 
 @blueprint.post("/<name>/receipt")
 def confirm(name: str) -> Response:
-    """201 and the receipt; 200 and the one that stands. Raises as ``_writer`` and ``receipts.confirm``."""
-    reader = _writer(name)
+    """201 and the receipt; 200 and the one that stands. Raises as ``_author`` and ``receipts.confirm``."""
+    reader = _author(name)
     receipt, fresh, token = receipts.confirm(rt(), reader, _body())
     return _made(reader, represent_feedback.receipt(receipt), token, 201 if fresh else 200)
 
 
 @blueprint.post("/<name>/taps")
 def tap(name: str) -> Response:
-    """204. Raises as ``_writer`` and ``taps.record``."""
-    taps.record(rt(), _writer(name), _body())
+    """204, also when a program taps, which does not count. Raises as ``_writer`` and ``taps.record``."""
+    taps.record(rt(), _writer(name), _body(), request.headers.get("User-Agent", ""), prefetch=loads_ahead())
     return Response(status=204)
 
 
@@ -98,11 +101,21 @@ def _reader(name: str) -> Reader:
     return readers.before(rt(), link, session_cookie(), viewer_cookie.held(link))
 
 
-def _writer(name: str) -> Reader:
+def _author(name: str, policy: RatePolicy = WRITES) -> Reader:
+    """Whoever leaves something that is theirs, or takes it back. Raises as ``_writer``, and ``forbidden`` where the
+    browser keeps no cookies: each thing would be of another reader, and nobody could take theirs back."""
+    reader = _writer(name, policy)
+    if not (reader.token or reader.is_owner or viewer_cookie.works()):
+        said = "Your browser keeps no cookies here, so nobody could tell what is yours."
+        raise Problem("forbidden", said)
+    return reader
+
+
+def _writer(name: str, policy: RatePolicy = WRITES) -> Reader:
     """Whoever writes: ``forbidden`` from a page of another site, ``rate_limited``, ``conflict`` when ``If-Match`` names
     another version of the document than the one that stands, and as ``_reader``."""
     csrf.require_own_page()
-    allowance = rt().limits.hit(WRITES, address_key(client_address()), WRITES.limit)
+    allowance = rt().limits.hit(policy, address_key(client_address()), policy.limit)
     if not allowance.allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too much was sent from your network in a minute.", headers=retry)

@@ -30,5 +30,9 @@ def facts(link: Link, shown: Sight) -> dict[str, Any]:
 
 def modules(told: Mapping[str, Any]) -> tuple[str, ...]:
     """The script that a page with the facts ``told`` needs for them; most pages need none."""
-    left = any(told["feedback"][name] for name in ("notes", "marks", "annotations", "receipt"))
-    return ("viewer/feedback/index.js",) if left or told["hotspots"] else ()
+    return ("viewer/feedback/index.js",) if takes_any(told) or told["hotspots"] else ()
+
+
+def takes_any(told: Mapping[str, Any]) -> bool:
+    """Whether anything can be left on a page with the facts ``told``."""
+    return any(told["feedback"][name] for name in ("notes", "marks", "annotations", "receipt"))

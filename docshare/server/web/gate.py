@@ -27,7 +27,8 @@ blueprint = Blueprint("gate", __name__)
 def enter(name: str) -> Response:
     """Open the share page ``name`` for what the form of its gate holds; then back to that page.
 
-    A refusal is the gate again, with what is wrong (403, 409, 422, 429), or a page of its own.
+    A refusal is the gate again, with what is wrong (403, 409, 422, 429), or a page of its own. From a browser that
+    keeps no cookies nothing is taken: it would stand before the gate again.
     """
     try:
         _check_request()
@@ -38,7 +39,7 @@ def enter(name: str) -> Response:
 
 @blueprint.post("/embed/<name>/enter")
 def enter_embedded(name: str) -> Response:
-    """The same inside a frame. Where the browser keeps no cookies in it, nothing is taken."""
+    """The same inside a frame, where more browsers keep no cookies."""
     try:
         _check_request()
         answer = _enter(name, embedded_link(rt(), name), embed=True)
@@ -74,9 +75,7 @@ def _enter(name: str, link: Link, *, embed: bool) -> Response:
     values = {key.removeprefix(VALUE): value for key, value in form.items() if key.startswith(VALUE)}
     offer = Offer(form.get("password", ""), values, form.get("ticket", ""), client_address())
     try:
-        if embed and not viewer_cookie.works():
-            said = "Your browser does not let the document open inside another page."
-            raise Problem("forbidden", said, extra={"cornered": True})
+        _require_cookies(embed=embed)
         token = entry.enter(rt(), name, link, viewer_cookie.held(link), offer)
     except Problem as problem:
         if problem.code not in _IN_THE_FORM:
@@ -84,6 +83,16 @@ def _enter(name: str, link: Link, *, embed: bool) -> Response:
         return _again(name, link, Attempt(problem, values), embed=embed)
     viewer_cookie.keep(answer, link, token)
     return answer
+
+
+def _require_cookies(*, embed: bool) -> None:
+    if viewer_cookie.works():
+        return
+    if embed:
+        said = "Your browser does not let the document open inside another page."
+        raise Problem("forbidden", said, extra={"cornered": True})
+    said = "Your browser keeps no cookies here, and it takes one to let you in. Allow them for this site and try again."
+    raise Problem("forbidden", said)
 
 
 def _again(name: str, link: Link, attempt: Attempt, *, embed: bool) -> Response:

@@ -242,6 +242,8 @@ def _viewer(link: Link, *, embed: bool) -> Response:
             modules=assets.viewer_modules(looks.viewer_mode, *feedback_facts.modules(facts)),
         )
     )
+    if feedback_facts.takes_any(facts):
+        viewer_cookie.try_out(response)
     return headers.allow_analytics(response) if "ga4Id" in looks.viewer_settings else response
 
 

@@ -2,11 +2,14 @@
 
 One for each link, named after what the reader came by, so that no link tells of another. Where TLS allows it is
 partitioned: inside a frame it belongs to that site and this one, and follows nobody around.
+
+Before anything is taken for it, a trial cookie that is the same for everybody tells whether the browser keeps such
+cookies here: some keep none, and none in a frame of another site over plain HTTP.
 """
 
 from flask import Response, request
 
-from docshare.contract.limits import HOUR, SECOND
+from docshare.contract.limits import SECOND
 from docshare.contract.plans import DAY
 from docshare.server.services.links import Link
 from docshare.server.shell import rt
@@ -28,22 +31,23 @@ def keep(response: Response, link: Link, token: str | None) -> None:
 
 
 def try_out(response: Response) -> None:
-    """Find out with the next request whether the browser keeps such cookies here, where a unit of a view limit would be
-    taken for nothing otherwise. It is the same for everybody."""
-    _set(response, _TRIAL, "1", HOUR)
+    """Find out with the next request whether the browser keeps such cookies here. Until the browser is closed: a page
+    may stand open for days before its reader says something."""
+    if not works():
+        _set(response, _cookie(_TRIAL), "1", None)
 
 
 def works() -> bool:
     """Whether the browser kept the cookie that ``try_out`` gave it."""
-    return _TRIAL in request.cookies
+    return _cookie(_TRIAL) in request.cookies
 
 
-def _set(response: Response, name: str, value: str, lifetime_ms: int) -> None:
+def _set(response: Response, name: str, value: str, lifetime_ms: int | None) -> None:
     secure = rt().config.secure
     response.set_cookie(
         name,
         value,
-        max_age=lifetime_ms // SECOND,
+        max_age=lifetime_ms and lifetime_ms // SECOND,
         path="/",
         secure=secure,
         httponly=True,
@@ -53,4 +57,9 @@ def _set(response: Response, name: str, value: str, lifetime_ms: int) -> None:
 
 
 def _name(link: Link) -> str:
-    return f"viewer-{link.short_id}"
+    return _cookie(f"viewer-{link.short_id}")
+
+
+def _cookie(name: str) -> str:
+    # Browsers take a name that begins so from this very host alone, and from no neighbour of its domain.
+    return f"__Host-{name}" if rt().config.secure else name

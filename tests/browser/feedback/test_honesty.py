@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.feedback.conftest import POCKET, Reader
 from tests.support.axe import serious
@@ -115,6 +115,46 @@ def test_a_mark_that_is_refused_is_taken_back_and_can_be_tried_again(page: Page,
     assert proof.told("page-marks")["totals"]["pick"] == 1
 
 
+def test_marks_that_come_too_fast_wait_and_are_all_kept_under_one_notice(page: Page, proof: Proof) -> None:
+    refused = []
+
+    def slow_down(route: Route) -> None:
+        refused.append(route.request.url)
+        route.fulfill(status=429, headers={"Retry-After": "1"}, content_type=PLAIN, body="slow down")
+
+    page.route("**/marks/*", slow_down)
+    for number in (1, 2, 3):
+        page.get_by_role("group", name=f"Mark page {number}").get_by_role("button", name="Pick").click()
+    notice = page.locator("#feedback-words")
+    expect(notice).to_have_text("That was fast. The other marks are saved in a moment; keep this page open.")
+    assert len(refused) == 1
+    expect(page.locator(".verdict[aria-pressed='true']")).to_have_count(3)
+    page.unroute("**/marks/*")
+    expect(notice).to_have_text("All marks are saved")
+    assert proof.told("page-marks")["totals"]["pick"] == 3
+
+
+def test_marks_that_are_refused_are_told_together_and_tried_again_together(page: Page, proof: Proof) -> None:
+    refuse(page, "marks/*", 500, {}, "")
+    for number in (1, 2):
+        page.get_by_role("group", name=f"Mark page {number}").get_by_role("button", name="Pick").click()
+    notice = page.locator("#feedback-notice")
+    expect(notice).to_contain_text("The marks on 2 pages are not saved. The server could not do this just now.")
+    page.unroute("**/marks/*")
+    notice.get_by_role("button", name="Try again").click()
+    expect(page.locator(".verdict[aria-pressed='true']")).to_have_count(2)
+    page.wait_for_function("() => !document.querySelector('.verdicts.is-saving')")
+    assert proof.told("page-marks")["totals"]["pick"] == 2
+
+
+def test_clearing_a_page_without_a_mark_asks_the_server_for_nothing(page: Page) -> None:
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.keyboard.press("x")
+    expect(page.locator("#feedback-status")).to_have_text("Page 1: no mark")
+    assert [url for url in asked if "/marks/" in url] == []
+
+
 def test_a_note_that_cannot_be_deleted_stays_and_says_so(page: Page, proof: Proof) -> None:
     write(page)
     page.locator(".note").wait_for()
@@ -189,6 +229,37 @@ def test_the_owner_sees_what_readers_could_leave_and_leaves_nothing(proof: Proof
         page.keyboard.press(key)
     assert page.evaluate("document.body.dataset.tool") is None
     assert [url for url in person.requests if "/marks/" in url] == []
+
+
+def test_the_owner_sees_who_signed_a_note_and_readers_do_not(proof: Proof, reader: Reader) -> None:
+    page = reader().open(proof.url)
+    opened(page)
+    page.locator("#note-body").fill("Cut page 2")
+    page.locator("#note-author").fill("Your boss")
+    page.get_by_label("Every reader").check()
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator(".note")).to_contain_text("Cut page 2")
+    (note,) = proof.told("feedback")["notes"]
+    owner = reader()
+    proof.sign_in(owner.page)
+    for person, told in ((reader(), 0), (owner, 1)):
+        page = person.open(proof.url)
+        opened(page)
+        expect(page.locator(".note")).to_contain_text("Your boss")
+        expect(page.locator(".note").get_by_text(note["viewer"])).to_have_count(told)
+
+
+def test_an_owner_who_has_confirmed_as_a_reader_sees_that(proof: Proof, reader: Reader) -> None:
+    person = reader()
+    page = person.open(proof.url)
+    page.get_by_role("button", name="Confirm receipt").click()
+    page.locator("#receipt-name").fill("Ada")
+    page.get_by_role("button", name="I have received this").click()
+    expect(page.locator("#receipt-words")).to_contain_text("Received by Ada")
+    proof.sign_in(page)
+    person.open(proof.url)
+    page.get_by_role("button", name="Received on").click()
+    expect(page.locator("#receipt-words")).to_contain_text("Received by Ada")
 
 
 def opened(page: Page) -> None:

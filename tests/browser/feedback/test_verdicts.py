@@ -1,12 +1,20 @@
 """Picking, rejecting and doubting pages in a real browser, and confirming receipt."""
 
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.feedback.conftest import POCKET, Reader
 from tests.support.browsing import Gate, at_page
+from tests.support.dressing import Dressed, box, overlap
+from tests.support.leaving import EVERYTHING
 from tests.support.proof import Proof
 from tests.support.served import Served
 from tests.support.waiting import eventually
+
+BOTTOMS = "(pages) => pages.map((page) => page.getBoundingClientRect().bottom)"
 
 
 def marks(proof: Proof) -> dict[int, str]:
@@ -142,3 +150,45 @@ def test_on_a_phone_receipt_and_marks_work_by_touch(proof: Proof, reader: Reader
     sheet = page.locator("#receipt").bounding_box()
     assert sheet is not None
     assert (sheet["width"], round(sheet["y"] + sheet["height"])) == (390, 844)
+
+
+@pytest.mark.parametrize("position", ["br", "bar"])
+@pytest.mark.parametrize("window", [{"viewport": {"width": 1280, "height": 800}}, POCKET], ids=["desk", "phone"])
+def test_the_buttons_of_a_page_keep_clear_of_what_the_owner_put_around_it(
+    proof: Proof, press: Served, reader: Reader, window: dict[str, Any], position: str
+) -> None:
+    sheet = Dressed(press, proof.url)
+    cta = {"label": "Book a meeting", "url": "https://acme.example/", "position": position}
+    soon = (datetime.now(UTC) + timedelta(hours=5)).isoformat()
+    sheet.wear(EVERYTHING | {"deleteAt": soon}, logo={"assetId": sheet.logo, "position": "bl"}, cta=cta)
+    page = reader(**window).open(proof.url)
+    page.locator("#expiry").wait_for()
+    page.mouse.wheel(0, 250)
+    page.wait_for_function("scrollY === 250")
+    around = [box(page, name) for name in (".logo", ".cta", ".badge", "#expiry", ".dock")]
+    bottoms: list[float] = page.locator(".page").evaluate_all(BOTTOMS)
+    cut_off = next(number for number, bottom in enumerate(bottoms, 1) if bottom > window["viewport"]["height"])
+    buttons = box(page, f".page[data-page='{cut_off}'] .verdicts")
+    assert [other for other in around if overlap(buttons, other)] == []
+    page.locator("#annotate").click()
+    hint = box(page, "#annotate-hint")
+    assert [other for other in around if overlap(hint, other)] == []
+
+
+@pytest.mark.parametrize("mode", ["standard", "swipe", "flipbook"])
+def test_on_a_phone_nothing_lies_on_the_words_of_a_page_and_full_screen_is_there(
+    proof: Proof, reader: Reader, mode: str
+) -> None:
+    proof.change(viewerMode=mode)
+    page = reader(**POCKET).open(proof.url)
+    page.get_by_role("button", name="Notes").tap()
+    page.locator("#note-body").fill("A typo")
+    page.locator("#note-author").fill("Ada")
+    page.get_by_role("button", name="Send").tap()
+    page.locator("#notes-close").tap()
+    expect(page.get_by_role("button", name="1 note on page 1")).to_be_visible()
+    papers = [box(page, f".page[data-page='{number}']") for number in ((1, 2) if mode == "standard" else (1,))]
+    for name in (".page[data-page='1'] .verdicts", ".note-sign"):
+        laid = box(page, name)
+        assert [paper for paper in papers if overlap(laid, paper)] == [], name
+    expect(page.get_by_role("button", name="Full screen")).to_be_visible()

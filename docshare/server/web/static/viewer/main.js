@@ -143,9 +143,17 @@ class Viewer {
   }
 }
 
-function showOutdated() {
+/** @type {Record<number, string>} */
+const OUTDATED = {
+  403: "This document asks for something before it opens again.",
+  410: "This link has ended.",
+};
+
+/** @param {import("./source.js").PageError} error */
+function showOutdated({ status }) {
   const notice = byId("notice");
   if (!notice.hidden) return;
+  byId("notice-words").textContent = OUTDATED[status] ?? "This document has changed.";
   notice.hidden = false;
   byId("notice-reload").addEventListener("click", () => location.reload());
 }

@@ -4,15 +4,29 @@ import { readFacts } from "../facts.js";
 
 const TIMEOUT_MS = 20_000;
 
+const SOON = 1; // seconds, where the server does not say how long
+
 /** The server did not do what was asked. The message is a sentence for the reader. */
 export class Refusal extends Error {
   /**
    * @param {number} status  0 when nobody answered
    * @param {string} words
+   * @param {number} [seconds]  to wait before asking again
    */
-  constructor(status, words) {
+  constructor(status, words, seconds = SOON) {
     super(words);
     this.status = status;
+    this.seconds = seconds;
+  }
+
+  /** It was too much at once, and will be taken later. */
+  get tooFast() {
+    return this.status === 429;
+  }
+
+  /** Reading in a window of its own may help: browsers keep no cookies in some frames, and one is needed to write. */
+  get framed() {
+    return this.status === 403 && window.top !== window;
   }
 }
 
@@ -52,25 +66,26 @@ async function request(method, url, body) {
   } catch {
     throw new Refusal(0, navigator.onLine ? "The server did not answer." : "You are offline.");
   }
-  throw new Refusal(answer.status, await why(answer));
+  const seconds = Number(answer.headers.get("Retry-After")) || SOON;
+  throw new Refusal(answer.status, await why(answer, seconds), seconds);
 }
 
 /**
  * What the server refuses, it explains to the reader.
  *
  * @param {Response} answer
+ * @param {number} seconds  to wait before asking again
  * @returns {Promise<string>}
  */
-async function why(answer) {
+async function why(answer, seconds) {
   const { status, headers } = answer;
-  if (status === 429) return `That was a lot at once. Try again ${inAWhile(headers)}.`;
+  if (status === 429) return `That was a lot at once. Try again ${inAWhile(seconds)}.`;
   if (status >= 500) return "The server could not do this just now.";
   if (headers.get("Content-Type")?.startsWith("text/plain")) return answer.text();
   return status === 410 ? "This link is no longer available." : "The server did not accept this.";
 }
 
-/** @param {Headers} headers */
-function inAWhile(headers) {
-  const seconds = Number(headers.get("Retry-After"));
+/** @param {number} seconds */
+export function inAWhile(seconds) {
   return seconds > 1 ? `in ${seconds} seconds` : "in a moment";
 }

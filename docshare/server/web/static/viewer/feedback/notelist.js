@@ -69,7 +69,9 @@ export class NoteList {
   note(note) {
     const author = make("bdi", { class: "note-author" }, note.author);
     const head = make("div", { class: "note-head" }, author, when(note.createdAt));
-    const item = make("li", { class: "note" }, head, make("p", { dir: "auto" }, note.body));
+    const item = make("li", { class: "note" }, head);
+    if (note.identity) item.append(make("small", {}, make("bdi", {}, note.identity)));
+    item.append(make("p", { dir: "auto" }, note.body));
     if (!note.public) item.append(make("small", {}, icon("eye"), "Only the owner sees this"));
     if (note.mine) head.append(this.remover("note", item, () => this.store.removeNote(note)));
     return item;
@@ -103,7 +105,7 @@ export class NoteList {
         say(`Deleted your ${kind}`);
       } catch (refusal) {
         item.classList.remove("is-leaving");
-        sayFailed(`Your ${kind} is not deleted. ${refusal.message}`, run);
+        sayFailed(`Your ${kind} is not deleted.`, refusal, run);
       }
     };
     button.addEventListener("click", run);

@@ -1,5 +1,7 @@
 /** One way for all forms to send: they say that they are saving, or why they could not, and keep what was typed. */
 
+import { waysOut } from "./words.js";
+
 /**
  * Listen to the submission of a form that has a submit button and an element with the role "alert".
  *
@@ -38,6 +40,7 @@ export function sendBy(form, check, send) {
     } catch (refusal) {
       busy = false;
       tell(`Not saved. ${refusal.message}`, "Try again");
+      alert.append(...waysOut(refusal));
     }
   });
   return () => {

@@ -5,7 +5,8 @@ import { Refusal, ask } from "./ask.js";
 /** @typedef {import("./rect.js").Rect} Rect */
 /**
  * @typedef {{uuid: string, author: string, body: string, page?: number, public: boolean, mine: boolean,
- *   createdAt: string}} Note  without a page it is about the whole document
+ *   createdAt: string, identity?: string}} Note  without a page it is about the whole document; `identity`, of who
+ *   left it, is for the owner alone
  * @typedef {{uuid: string, page: number, rect: Rect, note: string, createdAt: string}} Annotation
  * @typedef {{name: string, confirmedAt: string}} Receipt
  */

@@ -2,7 +2,8 @@
 
 import { icon, make } from "../dom.js";
 import { listenToKeys } from "../keys.js";
-import { sayFailed, tell } from "./words.js";
+import { inAWhile } from "./ask.js";
+import { say, sayFailed, tell } from "./words.js";
 
 const KINDS = [
   { mark: "pick", name: "Pick", icon: "pick", key: "1" },
@@ -22,10 +23,16 @@ export class Verdicts {
     this.page = 1;
     /** What the reader wants and the server has not confirmed. @type {Map<number, string | null>} */
     this.wanted = new Map();
-    /** @type {Set<number>} */
-    this.sending = new Set();
+    /** What the server refused since the reader last heard of it. @type {Map<number, string | null>} */
+    this.lost = new Map();
+    this.sending = false;
+    /** The server took no more at once, and what is wanted may take a while. */
+    this.resting = false;
     store.onChange(() => this.showAll());
     if (store.allowed.owner) return;
+    window.addEventListener("beforeunload", (event) => {
+      if (this.resting) event.preventDefault();
+    });
     const keys = Object.fromEntries(KINDS.map(({ mark, key }) => [key, () => this.want(this.page, mark)]));
     listenToKeys({ ...keys, [CLEAR]: () => this.want(this.page, null) });
   }
@@ -72,35 +79,58 @@ export class Verdicts {
    * @param {string | null} mark
    */
   want(page, mark) {
-    this.wanted.set(page, mark);
+    this.lost.delete(page);
+    if (mark !== null || this.of(page) !== null || this.store.state !== "loaded") this.wanted.set(page, mark);
     this.showPage(page);
     const kind = KINDS.find((one) => one.mark === mark);
     tell(kind ? `Page ${page}: ${kind.name.toLowerCase()}` : `Page ${page}: no mark`);
-    this.send(page);
+    this.send();
+  }
+
+  /** One after the other, so that the last one wins at the server too. */
+  async send() {
+    if (this.sending) return;
+    this.sending = true;
+    while (this.wanted.size > 0) {
+      const [[page, mark]] = this.wanted;
+      try {
+        await this.store.mark(page, mark);
+        if (this.wanted.get(page) === mark) this.wanted.delete(page);
+      } catch (refusal) {
+        if (refusal.tooFast) await this.rest(refusal.seconds);
+        else this.lose(page, refusal);
+      }
+      this.showPage(page);
+    }
+    if (this.resting && this.lost.size === 0) say("All marks are saved");
+    this.resting = false;
+    this.sending = false;
   }
 
   /**
-   * One after the other for each page, so that the last one wins at the server too.
+   * Nothing is lost by marking fast: what the server does not take now waits until it does.
    *
-   * @param {number} page
+   * @param {number} seconds
    */
-  async send(page) {
-    if (this.sending.has(page)) return;
-    this.sending.add(page);
-    try {
-      while (this.wanted.has(page)) {
-        const mark = this.wanted.get(page);
-        await this.store.mark(page, mark);
-        if (this.wanted.get(page) === mark) this.wanted.delete(page);
-      }
-    } catch (refusal) {
-      const lost = this.wanted.get(page);
-      this.wanted.delete(page);
-      sayFailed(`The mark on page ${page} is not saved. ${refusal.message}`, () => this.want(page, lost));
-    } finally {
-      this.sending.delete(page);
-      this.showPage(page);
-    }
+  async rest(seconds) {
+    this.resting = true;
+    say(`That was fast. The other marks are saved ${inAWhile(seconds)}; keep this page open.`);
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+  }
+
+  /**
+   * @param {number} page
+   * @param {import("./ask.js").Refusal} refusal
+   */
+  lose(page, refusal) {
+    this.lost.set(page, this.wanted.get(page));
+    this.wanted.delete(page);
+    const lost = [...this.lost];
+    const what = lost.length === 1 ? `The mark on page ${page} is` : `The marks on ${lost.length} pages are`;
+    sayFailed(`${what} not saved.`, refusal, () => {
+      this.lost.clear();
+      for (const [other, mark] of lost) this.want(other, mark);
+    });
   }
 
   showAll() {

@@ -1,6 +1,7 @@
 /** Short words to the reader: a line above everything, read out by screen readers, sometimes with a way to try again. */
 
-import { byId } from "../dom.js";
+import { byId, make } from "../dom.js";
+import { readFacts } from "../facts.js";
 
 const STAYS_MS = 4_000;
 
@@ -38,12 +39,26 @@ export function say(words) {
 /**
  * It failed; this stays until it is answered or something else is said.
  *
- * @param {string} words
+ * @param {string} words  what failed; the refusal says why
+ * @param {import("./ask.js").Refusal} refusal
  * @param {() => void} again
  */
-export function sayFailed(words, again) {
-  show(words, true);
+export function sayFailed(words, refusal, again) {
+  show(`${words} ${refusal.message}`, true);
+  byId("feedback-words").append(...waysOut(refusal));
   retry = again;
+}
+
+/**
+ * What a reader can do about a refusal elsewhere, to stand behind its words.
+ *
+ * @param {import("./ask.js").Refusal} refusal
+ * @returns {(Node | string)[]}
+ */
+export function waysOut(refusal) {
+  if (!refusal.framed) return [];
+  const attributes = { class: "way-out", href: readFacts().base, target: "_blank", rel: "noopener" };
+  return [" ", make("a", attributes, "Open in a window of its own")];
 }
 
 /**

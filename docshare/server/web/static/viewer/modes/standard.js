@@ -66,11 +66,13 @@ export class Mode {
     const style = getComputedStyle(this.stage);
     const read = (name) => parseFloat(style.getPropertyValue(name));
     this.bar = read("--bar");
-    this.space = { above: this.bar + read("--above"), below: read("--below"), gap: read("--gap"), gutter: read("--gutter") };
+    const [gap, under] = [read("--gap"), read("--under")];
+    const above = this.bar + read("--above");
+    this.space = { above, below: read("--below") + under, gap: gap + under, gutter: read("--gutter") };
     this.clientWidth = document.documentElement.clientWidth;
     this.room = {
       width: this.clientWidth - 2 * this.space.gutter,
-      height: document.documentElement.clientHeight - this.bar - 2 * this.space.gap,
+      height: document.documentElement.clientHeight - this.bar - 2 * gap - under,
     };
   }
 

@@ -1,0 +1,67 @@
+"""Leaving something takes a cookie: what readers hear whose browser keeps none, or has lost it (hardening M5)."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.cast import World
+from tests.support.leaving import EVERYTHING, WRITES, Hand
+from tests.support.owner import put
+from tests.support.rows import count
+
+TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "activity_rows")
+
+
+@pytest.fixture
+def made(world: World) -> dict[str, Any]:
+    """A document on which everything may be left."""
+    made = world.pia.upload()
+    put(world, made, **EVERYTHING, viewerSettings={"cta": {"label": "Book", "url": "https://example.com"}})
+    return made
+
+
+@pytest.mark.parametrize(("method", "path", "body"), WRITES[:-1])
+def test_a_browser_that_keeps_no_cookies_leaves_nothing_and_is_told_so(
+    world: World, made: dict[str, Any], method: str, path: str, body: dict[str, Any] | None
+) -> None:
+    """Each thing it left would be of somebody else, and nothing could be taken back."""
+    hand = Hand(world, made["shortId"], cookies=False)
+    hand.facts()
+    answer = hand.send(method, path, body)
+    said = "Your browser keeps no cookies here, so nobody could tell what is yours."
+    assert (answer.status_code, answer.mimetype, answer.text) == (403, "text/plain", said)
+    assert [table for table in TABLES if count(world, table)] == []
+    assert hand.send(*WRITES[-1]).status_code == 204  # a tap is nobody's
+
+
+@pytest.mark.parametrize("prefix", ["", "/embed"])
+def test_the_page_itself_finds_out_whether_cookies_are_kept(world: World, made: dict[str, Any], prefix: str) -> None:
+    http = world.app.test_client()
+    page = http.get(f"{prefix}/{made['shortId']}")
+    assert page.headers["Set-Cookie"] == "viewer-cookies=1; HttpOnly; Path=/; SameSite=Lax"
+    assert "Set-Cookie" not in http.get(f"{prefix}/{made['shortId']}").headers
+    body = {"author": "Ann", "body": "x"}
+    assert http.post(f"/{made['shortId']}/notes", json=body).status_code == 201
+
+
+def test_where_nothing_can_be_left_reading_sets_no_cookie(world: World) -> None:
+    made = world.pia.upload()
+    assert "Set-Cookie" not in world.app.test_client().get(f"/{made['shortId']}").headers
+
+
+def test_what_a_browser_has_lost_hold_of_cannot_be_taken_back_and_does_not_look_gone(
+    world: World, made: dict[str, Any]
+) -> None:
+    hand = Hand(world, made["shortId"])
+    note, area = hand.note(), hand.annotate()
+    hand.mark(1, "pick")
+    hand.http.delete_cookie(f"viewer-{made['shortId']}")
+    said = "Your browser has not kept that this is yours, so it cannot be taken back here."
+    for method, path, body in (
+        ("DELETE", f"notes/{note['uuid']}", None),
+        ("DELETE", f"annotations/{area['uuid']}", None),
+        ("PUT", "marks/1", {"mark": None}),
+    ):
+        answer = hand.send(method, path, body)
+        assert (answer.status_code, answer.text) == (403, said)
+    assert (count(world, "notes"), count(world, "annotations"), count(world, "marks")) == (1, 1, 1)
