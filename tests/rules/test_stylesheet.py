@@ -136,14 +136,17 @@ def test_what_shares_a_corner_is_stacked_in_one_order() -> None:
 
 def test_there_is_room_for_what_stands_in_the_corners() -> None:
     text = css(logo={"assetId": ASSET, "size": "xl", "position": "tr"}, cta=CTA)
-    # Logo 76, button 42 above the badge 26: in the column, then in the modes that turn pages, by width of the window.
-    assert token(text, "above") == ["104px", "96px", "22px", "0px", "104px", "0px", "96px", "0px"]
-    assert token(text, "below") == ["104px", "166px", "22px", "0px", "104px", "0px", "166px", "0px"]
+    # Logo 76, button 42 above the badge 26: in the column, then in the modes that turn pages, by width of the window;
+    # last in low windows, where the page needs all the height.
+    low_above, low_below = ["22px", "0px", "12px", "0px"], ["22px", "0px", "80px", "0px"]
+    assert token(text, "above") == ["104px", "96px", "22px", "0px", "104px", "0px", "96px", "0px", *low_above]
+    assert token(text, "below") == ["104px", "166px", "22px", "0px", "104px", "0px", "166px", "0px", *low_below]
 
 
 def test_the_bar_is_below_everything() -> None:
     text = css(cta=CTA | {"position": "bar"})
-    column, turned, magazine = ["116px", "176px"], ["82px", "82px", "140px"], ["60px"] * 3
+    column, turned, magazine = ["116px", "176px"], ["82px", "82px", "140px", "22px", "140px"], ["60px"] * 5
+    magazine[3] = "0px"  # in a low window without a dock the button floats
     assert token(text, "below") == column + [below for pair in zip(turned, magazine, strict=True) for below in pair]
 
 

@@ -10,7 +10,8 @@ from tests.support.rows import change_file
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; media-src 'self'; "
-    "connect-src 'self'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types 'none'; frame-ancestors "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; "
+    "trusted-types 'none'; frame-ancestors "
 )
 ALONE = POLICY + "'none'"
 FRAMED = POLICY + "*"
