@@ -153,6 +153,22 @@ def test_two_readers_behind_one_address_are_two_views(people: Browser, document:
     assert len(set(document.sessions("reader"))) == 1
 
 
+def test_one_reader_who_comes_back_is_two_views_and_one_visitor(people: Browser, document: Document) -> None:
+    for seconds in (10, 20):
+        with sitting(people, document) as reader:
+            reader.presses_a_key()
+            reader.passes(seconds)
+            reader.leaves()
+            eventually(document.is_left)
+        document.world.clock.advance(minutes=2)
+    rows = document.after_everybody_left()
+    assert [round(row["timeMs"] / SECOND) // 10 for row in rows] == [1, 2]
+    report = document.world.pia.get(f"/api/v1/files/{document.short_id}/readership").get_json()
+    names = ("totalViews", "uniqueVisitors", "newSessions", "returningSessions")
+    assert [report["summary"][name] for name in names] == [2, 1, 1, 1]
+    assert [session["returning"] for session in report["sessions"]] == [True, False]
+
+
 def test_time_stops_a_minute_after_the_last_input(people: Browser, document: Document) -> None:
     with sitting(people, document) as reader:
         reader.passes(20)
