@@ -61,6 +61,11 @@ def of_operator(context: "Context", word: str) -> str:
     raise Stop(ExitCode.USAGE, f"{word!r} names no file", hint=f"A file is given as {OPERATOR_HELP}")
 
 
+def base_of(link: str) -> str:
+    """The base address of a share link: all of it before the last slash."""
+    return link.rsplit("/", 1)[0]
+
+
 class FileNames:
     """Turns what the user wrote into ids for the API; asks for the file list at most once, and only for a slug."""
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from docshare.cli.arguments import FILE_HELP, FileNames
+from docshare.cli.arguments import FILE_HELP, FileNames, base_of
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Spec
@@ -56,11 +56,6 @@ def checked_link(file: Mapping[str, Any]) -> str:
     if urlsplit(link).scheme not in ("http", "https"):
         raise Stop(ExitCode.UNREACHABLE, "the server sent no share link for this file")
     return link
-
-
-def base_of(link: str) -> str:
-    """The base address of a share link: all of it before the last slash."""
-    return link.rsplit("/", 1)[0]
 
 
 def may_open(ctx: Context) -> bool:

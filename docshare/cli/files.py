@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from docshare.cli import memory
-from docshare.cli.arguments import FILE_HELP, FILES_HELP, FileNames
-from docshare.cli.browse import base_of
+from docshare.cli.arguments import FILE_HELP, FILES_HELP, FileNames, base_of
 from docshare.cli.context import Context, current
 from docshare.cli.download import SAVED, download
 from docshare.cli.exits import ExitCode, Stop

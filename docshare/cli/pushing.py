@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli import progress
-from docshare.cli.browse import base_of, checked_link
+from docshare.cli.arguments import base_of
+from docshare.cli.browse import checked_link
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.manifest import Manifest
 from docshare.cli.sources import Item, plan_of, within_plan

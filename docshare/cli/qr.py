@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.arguments import FILE_HELP, FileNames
-from docshare.cli.browse import base_of, checked_link
+from docshare.cli.arguments import FILE_HELP, FileNames, base_of
+from docshare.cli.browse import checked_link
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Spec

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli import bulk
-from docshare.cli.browse import base_of
+from docshare.cli.arguments import base_of
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Emitter, Spec
 from docshare.cli.setting_advice import about_prompt, hole

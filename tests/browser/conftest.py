@@ -7,7 +7,7 @@ import pytest
 import requests
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
-from tests.support.browsing import Visitor, desk_settings, launch
+from tests.support.browsing import Visitor, address_of_their_own, desk_settings, launch
 from tests.support.served import Served, served
 
 Share = Callable[..., str]
@@ -24,7 +24,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder: Path = tmp_path_factory.mktemp("server")
-    with served(folder) as running:
+    with served(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32") as running:
         yield running
 
 
@@ -54,6 +54,7 @@ def desk_context(browser: Browser) -> Iterator[BrowserContext]:
 def desk(desk_context: BrowserContext) -> Iterator[Visitor]:
     """A reader at a desk, who must have met nothing odd by the end of the test."""
     person = Visitor(desk_context, desk_context.new_page())
+    person.page.set_extra_http_headers(address_of_their_own())
     person.watch()
     yield person
     person.page.close()
