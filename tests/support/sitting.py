@@ -14,7 +14,7 @@ _TELL = "document.dispatchEvent(new Event('visibilitychange'))"
 
 class Sitting:
     """``clock`` is the server's; ``page`` shows a share page, its own clock installed by Playwright. ``before``: ms
-    that had passed in the page when its clock was stopped."""
+    that had passed in the page when its clock was stopped; its script measured so much of them as it was there for."""
 
     def __init__(self, page: Page, clock: Clock) -> None:
         self.page = page

@@ -32,5 +32,6 @@ def test_a_mark_on_a_document_that_was_replaced_is_not_kept(proof: Proof, reader
         "The mark on page 1 is not saved. The document has changed meanwhile; load the page again."
     )
     assert proof.told("page-marks")["viewers"] == []
-    assert all("409" in complaint for complaint in visitor.complaints)
+    # Besides the mark, what the page still loads may ask for the old version.
+    assert all("409" in complaint or "404" in complaint for complaint in visitor.complaints)
     visitor.complaints.clear()
