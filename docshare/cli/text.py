@@ -83,14 +83,9 @@ def unlike_sizes(one: int, other: int) -> tuple[str, str]:
 
 def human_duration(millis: int) -> str:
     """``1m 42s``: at most two units; below a second ``0s``."""
-    seconds = millis // 1000
-    if seconds < 60:
-        return f"{seconds}s"
-    if seconds < 3600:
-        return f"{seconds // 60}m {seconds % 60:02d}s"
-    if seconds < 86_400:
-        return f"{seconds // 3600}h {seconds % 3600 // 60:02d}m"
-    return f"{seconds // 86_400}d {seconds % 86_400 // 3600}h"
+    from docshare.contract.wire import spoken  # here, since it loads datetime and most commands say no duration
+
+    return spoken(millis // 1000)
 
 
 def exact_duration(millis: int) -> str:

@@ -56,6 +56,17 @@ def _zone(text: str) -> timezone:
     return timezone(offset if text[0] == "+" else -offset)
 
 
+def spoken(seconds: int) -> str:
+    """A duration as people say it: ``42s``, ``1m 42s``, ``2h 05m``, ``3d 4h``, at most two units."""
+    if seconds < 60:
+        return f"{seconds}s"
+    if seconds < 3_600:
+        return f"{seconds // 60}m {seconds % 60:02d}s"
+    if seconds < 86_400:
+        return f"{seconds // 3_600}h {seconds % 3_600 // 60:02d}m"
+    return f"{seconds // 86_400}d {seconds % 86_400 // 3_600}h"
+
+
 def present(values: Mapping[str, Any]) -> dict[str, Any]:
     """Drop the keys whose value is None: a value that is not set is an absent key, never ``null``."""
     return {key: value for key, value in values.items() if value is not None}

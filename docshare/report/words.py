@@ -2,6 +2,8 @@
 
 from datetime import UTC, date, datetime
 
+from docshare.contract.wire import spoken
+
 DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 """By the number that the report gives them: 0 is Sunday."""
 
@@ -28,14 +30,7 @@ def duration(millis: int) -> str:
     """``0.8s``, ``42s``, ``1m 42s``, ``2h 05m``, ``3d 4h``: at most two units."""
     if 0 < millis < 1_000:
         return f"{max(millis // 100, 1) / 10}s"
-    seconds = millis // 1_000
-    if seconds < 60:
-        return f"{seconds}s"
-    if seconds < 3_600:
-        return f"{seconds // 60}m {seconds % 60:02d}s"
-    if seconds < 86_400:
-        return f"{seconds // 3_600}h {seconds % 3_600 // 60:02d}m"
-    return f"{seconds // 86_400}d {seconds % 86_400 // 3_600}h"
+    return spoken(millis // 1_000)
 
 
 def moment(millis: int) -> str:

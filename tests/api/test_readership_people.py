@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.cast import World
 from tests.support.guest import Guest
-from tests.support.owner import put
+from tests.support.owner import asked, put
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import Reader, everybody_leaves
 
@@ -15,12 +15,6 @@ from tests.support.reader import Reader, everybody_leaves
 @pytest.fixture
 def made(world: World) -> dict[str, Any]:
     return world.pia.upload()
-
-
-def asked(world: World, made: dict[str, Any], tail: str) -> Any:
-    answer = world.pia.get(f"/api/v1/files/{made['uuid']}/readership{tail}")
-    assert answer.status_code == 200, answer.text
-    return answer.get_json()
 
 
 def gives(world: World, name: str, guest: Guest | None = None, **values: str) -> Guest:

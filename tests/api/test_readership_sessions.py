@@ -8,7 +8,7 @@ import pytest
 from docshare.server.services import viewing
 from tests.api.table import UNKNOWN_UUID
 from tests.support.cast import World
-from tests.support.owner import put
+from tests.support.owner import asked, put
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import DESKTOP, Reader, everybody_leaves
 from tests.support.rows import change_file
@@ -18,12 +18,6 @@ from tests.support.rows import change_file
 def made(world: World) -> dict[str, Any]:
     """A document of three pages that Pia shares."""
     return world.pia.upload()
-
-
-def asked(world: World, made: dict[str, Any], tail: str) -> Any:
-    answer = world.pia.get(f"/api/v1/files/{made['uuid']}/readership{tail}")
-    assert answer.status_code == 200, answer.text
-    return answer.get_json()
 
 
 def read(world: World, name: str, seconds: float = 9, host: int = 1) -> None:

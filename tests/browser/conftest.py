@@ -5,12 +5,23 @@ from pathlib import Path
 
 import pytest
 import requests
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from tests.support.browsing import Visitor, address_of_their_own, desk_settings, launch
 from tests.support.served import Served, served
+from tests.support.turning import Turned, publisher
 
 Share = Callable[..., str]
+
+# A browser beside other work stalls for seconds now and then; what a test waits for comes at once on an idle machine.
+expect.set_options(timeout=20_000)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Try a browser test twice: what is broken fails twice, and the summary names each that needed its second try."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +51,11 @@ def share(server: Served) -> Share:
         return str(answer.json()["shareUrl"])
 
     return upload
+
+
+@pytest.fixture(scope="session")
+def turned(server: Served, share: Share) -> Turned:
+    return publisher(server, share)
 
 
 @pytest.fixture(scope="session")

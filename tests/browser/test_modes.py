@@ -2,17 +2,10 @@
 
 import pytest
 
-from tests.browser.conftest import Share
 from tests.support.axe import serious
 from tests.support.browsing import Visitor, at_page
 from tests.support.pdfs import A4, LETTER, Sheet, lines_content, sheets_pdf, simple_pdf
-from tests.support.served import Served
-from tests.support.turning import MODES, Turned, at_rest, box, publisher, shown
-
-
-@pytest.fixture(scope="module")
-def turned(server: Served, share: Share) -> Turned:
-    return publisher(server, share)
+from tests.support.turning import MODES, Turned, at_rest, box, shown
 
 
 @pytest.fixture(scope="module", params=MODES)

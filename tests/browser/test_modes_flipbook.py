@@ -3,19 +3,12 @@
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import Share
 from tests.support.browsing import Visitor, at_page, visitor
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.served import Served
-from tests.support.turning import Turned, at_rest, box, publisher, shown
+from tests.support.turning import Turned, at_rest, box, shown
 
 SLIDES = (960.0, 540.0)
 SLOW = {"speedMs": 1200}
-
-
-@pytest.fixture(scope="module")
-def turned(server: Served, share: Share) -> Turned:
-    return publisher(server, share)
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,9 @@
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.conftest import Share
-from tests.support.browsing import Gate, Visitor, at_page, visitor
+from tests.support.browsing import Gate, Visitor, at_page, note_shifts, shift, visitor
 from tests.support.pdfs import A4, Sheet, lines_content, sheets_pdf, simple_pdf
-from tests.support.served import Served
-from tests.support.turning import MODES, Turned, at_rest, box, publisher
-
-
-@pytest.fixture(scope="module")
-def turned(server: Served, share: Share) -> Turned:
-    return publisher(server, share)
+from tests.support.turning import MODES, Turned, at_rest, box
 
 
 @pytest.fixture(scope="module", params=MODES)
@@ -28,14 +21,7 @@ def report(turned: Turned, mode: str) -> str:
 
 def test_nothing_jumps_while_pages_arrive_late(desk: Visitor, report: str) -> None:
     gate = Gate(desk.page, "**/*.jpg*", "**/text/*")
-    desk.page.add_init_script(
-        """
-        window.shifts = [];
-        new PerformanceObserver((list) => {
-          for (const entry of list.getEntries()) window.shifts.push(entry.value);
-        }).observe({ type: "layout-shift", buffered: true });
-        """
-    )
+    note_shifts(desk.page)
     page = desk.page
     page.goto(report, wait_until="commit")
     page.locator(".pages.is-live").wait_for()
@@ -44,7 +30,7 @@ def test_nothing_jumps_while_pages_arrive_late(desk: Visitor, report: str) -> No
     gate.open()
     page.locator(".page[data-page='1'].is-ready .page-text").wait_for(state="attached")
     assert box(page, 1) == before
-    assert page.evaluate("window.shifts.reduce((sum, value) => sum + value, 0)") == 0
+    assert shift(page) == 0
 
 
 def test_two_thousand_pages_are_never_all_there(desk: Visitor, turned: Turned, mode: str) -> None:

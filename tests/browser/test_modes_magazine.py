@@ -3,16 +3,9 @@
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import Share
 from tests.support.browsing import PHONE, Visitor, at_page, visitor
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.served import Served
-from tests.support.turning import Turned, at_rest, box, motions, note_motion, publisher, shown
-
-
-@pytest.fixture(scope="module")
-def turned(server: Served, share: Share) -> Turned:
-    return publisher(server, share)
+from tests.support.turning import Turned, at_rest, box, motions, note_motion, shown
 
 
 @pytest.fixture(scope="module")

@@ -5,20 +5,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import Share
 from tests.support.browsing import PHONE, Visitor, at_page, current_page, visitor
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.served import Served
 from tests.support.sitting import HIDE
-from tests.support.turning import Finger, Turned, at_rest, box, motions, note_motion, publisher, shown
+from tests.support.turning import Finger, Turned, at_rest, box, motions, note_motion, shown
 from tests.support.waiting import eventually
 
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
-
-
-@pytest.fixture(scope="module")
-def turned(server: Served, share: Share) -> Turned:
-    return publisher(server, share)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from PIL import Image
 from playwright.sync_api import Browser
 
 from tests.browser.conftest import Share
-from tests.support.browsing import PHONE, Gate, Visitor, visitor
+from tests.support.browsing import PHONE, Gate, Visitor, note_shifts, shift, visitor
 from tests.support.pdfs import A4, simple_pdf
 
 
@@ -38,14 +38,7 @@ def test_nothing_is_asked_of_another_origin(desk: Visitor, report: str) -> None:
 
 def test_nothing_jumps_while_pages_arrive_late(desk: Visitor, report: str) -> None:
     gate = Gate(desk.page, "**/*.jpg*", "**/text/*")
-    desk.page.add_init_script(
-        """
-        window.shifts = [];
-        new PerformanceObserver((list) => {
-          for (const entry of list.getEntries()) window.shifts.push(entry.value);
-        }).observe({ type: "layout-shift", buffered: true });
-        """
-    )
+    note_shifts(desk.page)
     page = desk.page
     page.goto(report, wait_until="commit")
     page.locator(".pages.is-live").wait_for()
@@ -55,7 +48,7 @@ def test_nothing_jumps_while_pages_arrive_late(desk: Visitor, report: str) -> No
     page.mouse.wheel(0, 2500)
     page.locator(".page[data-page='3'].is-ready .page-text").wait_for(state="attached")
     assert len(gate.held) >= 3
-    assert page.evaluate("window.shifts.reduce((sum, value) => sum + value, 0)") == 0
+    assert shift(page) == 0
 
 
 def test_pages_keep_their_places_when_scripts_take_over(browser: Browser, report: str) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docshare.contract.wire import instant, parse_instant, present
+from docshare.contract.wire import instant, parse_instant, present, spoken
 
 FIRST, LAST = -62_135_596_800_000, 253_402_300_799_999  # the years 1 and 9999
 
@@ -86,3 +86,22 @@ def test_whatever_is_read_can_be_drawn(text: str) -> None:
 
 def test_a_value_that_is_not_set_is_an_absent_key() -> None:
     assert present({"a": None, "b": 0, "c": "", "d": False, "e": []}) == {"b": 0, "c": "", "d": False, "e": []}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0, "0s"),
+        (59, "59s"),
+        (60, "1m 00s"),
+        (102, "1m 42s"),
+        (3_599, "59m 59s"),
+        (3_600, "1h 00m"),
+        (7_500, "2h 05m"),
+        (86_399, "23h 59m"),
+        (86_400, "1d 0h"),
+        (273_600, "3d 4h"),
+    ],
+)
+def test_a_duration_is_said_in_two_units_at_most(seconds: int, said: str) -> None:
+    assert spoken(seconds) == said

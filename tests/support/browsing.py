@@ -104,6 +104,23 @@ def at_page(page: Page, number: int) -> None:
     page.wait_for_function("number => document.querySelector('#page-number').value === String(number)", arg=number)
 
 
+def note_shifts(page: Page) -> None:
+    """Write down from the next load on what jumps on ``page``."""
+    page.add_init_script(
+        """
+        window.shifts = [];
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) window.shifts.push(entry.value);
+        }).observe({ type: "layout-shift", buffered: true });
+        """
+    )
+
+
+def shift(page: Page) -> float:
+    """How much jumped since the load, as the browser scores it."""
+    return float(page.evaluate("window.shifts.reduce((sum, value) => sum + value, 0)"))
+
+
 class Gate:
     """Holds back what the browser asks for below ``pattern`` until it is opened. ``held``: what waits."""
 

@@ -20,3 +20,10 @@ def signed_in(world: World, person: Person) -> FlaskClient:
     url = sign_in.create_link(world.rt, person.email)
     assert http.post(url.removeprefix(world.rt.config.base_url)).status_code == 303
     return http
+
+
+def asked(world: World, made: dict[str, Any], tail: str) -> Any:
+    """What Pia gets below ``/readership`` of her file."""
+    answer = world.pia.get(f"/api/v1/files/{made['uuid']}/readership{tail}")
+    assert answer.status_code == 200, answer.text
+    return answer.get_json()

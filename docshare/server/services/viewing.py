@@ -113,39 +113,37 @@ def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
 def end_due(rt: Runtime) -> int:
     """End the sessions whose reader has left; counted ones enter the feed in the same transaction. Returns how many."""
     now = rt.clock()
-    ended = 0
-    while True:
-        with rt.db.write():
-            due = view_sessions.due(rt, now, _END_BATCH)
-            for session in due:
-                view_sessions.end(rt, session)
-        ended += len(due)
-        if len(due) < _END_BATCH:
-            return ended
+    return _in_batches(rt, lambda: _end_batch(rt, now))
+
+
+def _end_batch(rt: Runtime, now: int) -> int:
+    due = view_sessions.due(rt, now, _END_BATCH)
+    for session in due:
+        view_sessions.end(rt, session)
+    return len(due)
 
 
 def forget_uncounted(rt: Runtime) -> int:
     """Delete the sessions that ended 90 days ago and were not counted, with their beacons. Returns how many."""
     ended_by = rt.clock() - UNCOUNTED_KEPT_MS
-    forgotten = 0
-    while True:
-        with rt.db.write():
-            batch = view_sessions.forget_uncounted(rt, ended_by, _END_BATCH)
-        forgotten += batch
-        if batch < _END_BATCH:
-            return forgotten
+    return _in_batches(rt, lambda: view_sessions.forget_uncounted(rt, ended_by, _END_BATCH))
 
 
 def forget_beacons(rt: Runtime) -> int:
     """Delete what counted sessions were computed from, 90 days after they ended. Returns of how many sessions."""
     now = rt.clock()
-    forgotten = 0
+    return _in_batches(rt, lambda: rollups.forget_beacons(rt, now, _END_BATCH))
+
+
+def _in_batches(rt: Runtime, work: Callable[[], int]) -> int:
+    """Do ``work`` in transactions of its own until it has less than a batch to do; returns how much it did."""
+    done = 0
     while True:
         with rt.db.write():
-            batch = rollups.forget_beacons(rt, now, _END_BATCH)
-        forgotten += batch
+            batch = work()
+        done += batch
         if batch < _END_BATCH:
-            return forgotten
+            return done
 
 
 def forget_salts(rt: Runtime) -> int:
