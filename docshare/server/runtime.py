@@ -20,6 +20,7 @@ from docshare.server.office.convert import Converter, find_program
 from docshare.server.outbound.exchange import Outbound
 from docshare.server.pdf.engine import Engine
 from docshare.server.pdf.pages import PageStore
+from docshare.server.vault import Vault
 
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 
@@ -41,6 +42,7 @@ class Runtime:
     converter: Converter
     outbound: Outbound
     mailer: Mailer
+    vault: Vault
     locate: Callable[[str], str | None]
     limits: Limits
 
@@ -93,6 +95,7 @@ def build(config: Config) -> Runtime:
         converter=Converter(config.data_dir / "tmp", find_program()),
         outbound=Outbound(config.ca_bundle, transfers=max(1, config.threads // 2)),
         mailer=Mailer(config.smtp_url, config.ca_bundle),
+        vault=Vault(config.data_dir / "vault.key", secret),
         locate=locator(config.geoip),
         limits=Limits(clock),
     )

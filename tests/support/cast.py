@@ -24,6 +24,7 @@ from docshare.server.pdf.engine import Engine
 from docshare.server.pdf.pages import PageStore
 from docshare.server.runtime import Runtime
 from docshare.server.services import accounts
+from docshare.server.vault import Vault
 from tests.support.clock import Clock
 from tests.support.pdfs import simple_pdf
 
@@ -97,6 +98,7 @@ def make_runtime(data_dir: Path, clock: Clock, engine: Engine, **settings: Any) 
         converter=Converter(data_dir / "tmp", find_program()),
         outbound=Outbound(config.ca_bundle),
         mailer=Mailer(config.smtp_url, config.ca_bundle),
+        vault=Vault(data_dir / "vault.key", outside.secret),
         locate={"203.0.113.7": "DE"}.get,
         limits=Limits(clock),
     )

@@ -11,6 +11,7 @@ from docshare.server.models.rollups import PageTally, Reader, Readership, Sessio
 from docshare.server.models.sharing import Asset, FileToken, Hotspot, Invite, ShortId, Variant
 from docshare.server.models.sign_in import LoginLink, WebSession
 from docshare.server.models.viewing import Beacon, ReaderSalt, SessionPage, ViewSession
+from docshare.server.models.webhooks import Attempt, Delivery, Denial, Webhook
 
 TABLES = (
     Account,
@@ -18,7 +19,10 @@ TABLES = (
     Annotation,
     ApiKey,
     Asset,
+    Attempt,
     Beacon,
+    Delivery,
+    Denial,
     DownloadRow,
     File,
     FileToken,
@@ -49,6 +53,7 @@ TABLES = (
     ViewSession,
     Viewer,
     WebSession,
+    Webhook,
 )
 
 __all__ = [
@@ -58,7 +63,10 @@ __all__ = [
     "Annotation",
     "ApiKey",
     "Asset",
+    "Attempt",
     "Beacon",
+    "Delivery",
+    "Denial",
     "DownloadRow",
     "File",
     "FileToken",
@@ -89,4 +97,5 @@ __all__ = [
     "ViewSession",
     "Viewer",
     "WebSession",
+    "Webhook",
 ]

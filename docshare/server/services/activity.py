@@ -4,7 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from docshare.contract.webhooks import KINDS
+from docshare.contract.wire import instant
 from docshare.server.runtime import Runtime
+from docshare.server.services import queueing
 
 _APPEND = (
     "INSERT INTO activity_rows (owner_id, file_id, hidden, variant_id, event, happened_at, data) "
@@ -21,7 +24,8 @@ def record(
     at: int,
     variant_id: int | None = None,
 ) -> None:
-    """Write down one event, inside the transaction of the fact it tells. A file without an owner has nobody to tell.
+    """Write down one event and queue it for the webhooks that ask for it, inside the transaction of the fact it tells.
+    A file without an owner has nobody to tell.
 
     Parameters: ``event`` a kind of the specification; ``extras`` the keys of its data beyond ``fileUuid`` and
     ``fileName``; ``at`` when it happened, milliseconds; ``variant_id`` through which link.
@@ -30,4 +34,11 @@ def record(
     if found is None:
         return
     data = {"fileUuid": found[0], "fileName": found[1], **(extras or {})}
-    rt.db.execute(_APPEND, (variant_id, event, at, json.dumps(data, separators=(",", ":")), file_id))
+    rt.db.execute(_APPEND, (variant_id, event, at, _compact(data), file_id))
+    if event in KINDS:
+        envelope = _compact({"event": event, "timestamp": instant(at), "data": data})
+        queueing.queue(rt, file_id, event, envelope, variant_id=variant_id, now=rt.clock())
+
+
+def _compact(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -9,10 +9,11 @@ from docshare.server.runtime import Runtime
 BATCH = 5000  # rows a transaction: some milliseconds under the write lock
 STREAM_TABLES = ("view_rows", "download_rows", "gate_rows", "activity_rows")
 # Rows that can be many, in the order they can go; the rest goes with the file itself.
-_MANY = (*STREAM_TABLES, "session_rows", "readers", "view_sessions", "taps", "viewers", "mails")
+_MANY = (*STREAM_TABLES, "session_rows", "readers", "view_sessions", "taps", "viewers", "mails", "deliveries")
 _UNATTRIBUTED = (
     ("view_sessions", "variant_id = NULL"),
     ("activity_rows", "variant_id = NULL, data = json_remove(data, '$.variantUuid', '$.variantLabel')"),
+    ("deliveries", "variant_id = NULL, body = json_remove(body, '$.data.variantUuid', '$.data.variantLabel')"),
 )
 
 

@@ -33,10 +33,11 @@ _OF_FILE = f"SELECT {', '.join(VariantRow._fields)} FROM variants WHERE file_id 
 _LIST = f"{_OF_FILE} ORDER BY id DESC"
 _ONE = f"{_OF_FILE} AND uuid = ?"
 _SAVE = "UPDATE variants SET label = ?, overrides = ?, revoked_at = ? WHERE id = ?"
-# Every place that keeps the label of a variant. What queues events for sending adds its own statement here, and signs
-# what it sends afresh: Spec: Delivery semantics, a redacted body differs from the first attempt.
+# Every place that keeps the label of a variant. Spec: Variant. Stored and pending payloads too: a redacted body differs
+# from that of the first attempt, and is signed afresh as every attempt is.
 _ERASE_LABEL = (
     "UPDATE activity_rows SET data = json_remove(data, '$.variantLabel') WHERE variant_id = ?",
+    "UPDATE deliveries SET body = json_remove(body, '$.data.variantLabel') WHERE variant_id = ?",
     "UPDATE variants SET label = NULL WHERE id = ?",
 )
 
