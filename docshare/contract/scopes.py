@@ -152,6 +152,13 @@ def held_scopes(lane: Lane, granted: Iterable[str] = ()) -> frozenset[str]:
     return row.scopes & frozenset(granted) if row.granted else row.scopes
 
 
+def known_scopes(asked: str | None) -> str | None:
+    """The scopes in ``asked`` (separated by spaces), each once and in the order of ``SCOPES``; None when it names none,
+    or one that does not exist. Spec gap: an app says what it wants, there is no default."""
+    words = set((asked or "").split())
+    return " ".join(scope for scope in SCOPES if scope in words) if words and SCOPES.keys() >= words else None
+
+
 def scope_problem(scope: str) -> Problem:
     """The refusal of a credential without ``scope``, with the challenge that names it (section Errors)."""
     challenge = f'{CHALLENGE} error="insufficient_scope", scope="{scope}"'

@@ -5,7 +5,7 @@ from docshare.server.models.feed import ActivityRow, DownloadRow, GateRow, ViewR
 from docshare.server.models.files import File, Revision
 from docshare.server.models.instance import InstanceSecret
 from docshare.server.models.mail import Mail
-from docshare.server.models.oauth import OAuthClient
+from docshare.server.models.oauth import OAuthClient, OAuthCode, OAuthGrant, OAuthToken
 from docshare.server.models.readers import Annotation, Grant, Mark, Note, Receipt, Tap, Viewer
 from docshare.server.models.rollups import PageTally, Reader, Readership, SessionRow, Tally, VariantTally
 from docshare.server.models.sharing import Asset, FileToken, Hotspot, Invite, ShortId, Variant
@@ -36,6 +36,9 @@ TABLES = (
     Mark,
     Note,
     OAuthClient,
+    OAuthCode,
+    OAuthGrant,
+    OAuthToken,
     PageTally,
     Reader,
     ReaderSalt,
@@ -80,6 +83,9 @@ __all__ = [
     "Mark",
     "Note",
     "OAuthClient",
+    "OAuthCode",
+    "OAuthGrant",
+    "OAuthToken",
     "PageTally",
     "Reader",
     "ReaderSalt",

@@ -16,7 +16,13 @@ _BY_DIGEST = """
 SELECT a.id, a.uuid, a.email, a.name, a.plan, a.created_at
 FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.digest = ? AND k.revoked_at IS NULL
 """
+_OAUTH_BY_DIGEST = """
+SELECT a.id, a.uuid, a.email, a.name, a.plan, a.created_at, t.scopes, t.expires_at
+FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN accounts a ON a.id = g.account_id
+WHERE t.digest = ? AND t.kind = 'access' AND g.revoked_at IS NULL
+"""
 _MANAGE_BY_DIGEST = "SELECT file_id, expires_at FROM file_tokens WHERE digest = ? AND kind = 'manage'"
+_STANDING = {Lane.API_KEY: _BY_DIGEST, Lane.OAUTH: _OAUTH_BY_DIGEST}
 _NOBODY = 0  # as an account id: ids begin at 1
 
 
@@ -55,7 +61,7 @@ def digest(token: str) -> str:
 def authenticate(rt: Runtime, authorization: str | None) -> Caller:
     """The caller of an ``Authorization`` header value. Raises ``unauthorized``.
 
-    An account's token costs one indexed lookup, every other two, whether they exist or not; none must have our prefix.
+    A token is looked for in three tables, whether it exists or not; none must have our prefix.
     """
     if not authorization:
         raise Problem("unauthorized", "This route needs a credential.")
@@ -65,21 +71,36 @@ def authenticate(rt: Runtime, authorization: str | None) -> Caller:
     credential = digest(match[1])
     found = rt.db.recall(_BY_DIGEST, (credential,))
     if found is None:
-        return _manager(rt, credential)
+        return _app(rt, credential) or _manager(rt, credential)
     account_id, uuid, email, name, plan, created_at = found
     scopes = held_scopes(Lane.API_KEY)
     return Caller(account_id, uuid, email, name, Plan(plan), created_at, scopes, Lane.API_KEY, credential)
+
+
+def _app(rt: Runtime, credential: str) -> Caller | None:
+    """The account behind an OAuth access token, with what was granted to it; None for another kind of token. Raises
+    ``unauthorized`` for one whose time is over."""
+    found = rt.db.recall(_OAUTH_BY_DIGEST, (credential,))
+    if found is None:
+        return None
+    account_id, uuid, email, name, plan, created_at, scopes, expires_at = found
+    if expires_at <= rt.clock():
+        raise invalid("The access token has expired.")
+    held = held_scopes(Lane.OAUTH, scopes.split())
+    return Caller(account_id, uuid, email, name, Plan(plan), created_at, held, Lane.OAUTH, credential)
 
 
 def renewed(rt: Runtime, caller: Caller) -> Caller:
     """``caller`` as it stands now, inside the transaction of what it asked for: a body that took minutes to arrive or
     to convert must not be stored for a key that was revoked meanwhile, or on a plan that ended.
 
-    Raises ``unauthorized``.
+    An access token that only ran out meanwhile still does what it was good for when it was sent. Raises
+    ``unauthorized``.
     """
-    if caller.lane is not Lane.API_KEY:
+    statement = _STANDING.get(caller.lane)
+    if statement is None:
         return caller
-    found = rt.db.row(_BY_DIGEST, (caller.credential,))
+    found = rt.db.row(statement, (caller.credential,))
     if found is None:
         raise invalid("The credential was revoked meanwhile.")
     return replace(caller, plan=Plan(found[4]))

@@ -12,6 +12,7 @@ from docshare.server.web import (
     feedback,
     gate,
     headers,
+    oauth,
     oembed,
     public,
     report,
@@ -30,5 +31,5 @@ def register(app: Flask) -> None:
         page_range.prepare(rt())
         marking.prepare(rt())
         entry.prepare(rt())
-    for module in (assets, beacons, sign_in, oembed, appearance, downloads, feedback, gate, report, public):
+    for module in (assets, beacons, sign_in, oauth, oembed, appearance, downloads, feedback, gate, report, public):
         app.register_blueprint(module.blueprint)

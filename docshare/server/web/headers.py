@@ -1,5 +1,7 @@
 """Security headers of everything a browser opens (hardening M14, M43 and the viewer policy)."""
 
+from urllib.parse import urlsplit
+
 from flask import Response, request
 
 # No inline script or style anywhere, nothing from another origin, and no string ever becomes markup or code.
@@ -70,6 +72,14 @@ def allow_framing(response: Response) -> Response:
     response.headers["Content-Security-Policy"] = _FRAMABLE_INSTEAD_OF[policy]
     # A site that isolates itself may frame only what says so.
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    return response
+
+
+def allow_forms_to(response: Response, address: str) -> Response:
+    """Let the form of ``response`` lead on to the site of ``address``: browsers hold redirects to the policy too."""
+    parts = urlsplit(address)
+    place = f"{parts.scheme}://{parts.netloc}" if parts.netloc else f"{parts.scheme}:"
+    response.headers["Content-Security-Policy"] = _policy(_SOURCES | {"form-action": f"'self' {place}"}, "'none'")
     return response
 
 

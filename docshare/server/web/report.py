@@ -4,7 +4,7 @@ the address, and who is signed in but not the owner gets the page of an unknown 
 from dataclasses import replace
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, make_response, render_template
+from flask import Blueprint, Response, jsonify, make_response, render_template, request
 
 from docshare.contract.features import operation_plan
 from docshare.contract.problems import Problem
@@ -16,7 +16,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services import feedback, links, readership, sign_in
 from docshare.server.services.callers import Caller
 from docshare.server.shell import rt
-from docshare.server.web import troubles
+from docshare.server.web import returning, troubles
 from docshare.server.web.sign_in import session_cookie
 
 _ENDED = ("expired", "burned")
@@ -30,7 +30,7 @@ def page(name: str) -> Response:
     """The report of the file ``name`` (UUID or short id), for its signed-in owner."""
     caller = sign_in.caller(rt(), session_cookie())
     if caller is None:
-        return make_response(render_template("readership_sign_in.html"), 403)
+        return returning.afterwards(make_response(render_template("readership_sign_in.html"), 403), request.path)
     try:
         material = _material(rt(), caller, name)
     except Problem:

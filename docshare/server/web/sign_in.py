@@ -7,7 +7,7 @@ from docshare.contract.limits import SECOND
 from docshare.contract.problems import Problem
 from docshare.server.services import sign_in
 from docshare.server.shell import rt
-from docshare.server.web import csrf
+from docshare.server.web import csrf, returning
 
 blueprint = Blueprint("sign_in", __name__)
 
@@ -35,7 +35,8 @@ def enter(token: str) -> AnyResponse:
         cookie = sign_in.sign_in(rt(), token)
     except Problem as problem:
         return _page(problem=problem)
-    answer = redirect("/login", 303)
+    answer = redirect(returning.wanted("/login"), 303)
+    returning.forget(answer)
     lifetime = sign_in.SESSION_MS // SECOND
     answer.set_cookie(
         _cookie_name(), cookie, max_age=lifetime, path="/", secure=rt().config.secure, httponly=True, samesite="Lax"
@@ -66,8 +67,7 @@ def session_cookie() -> str | None:
 
 
 def _cookie_name() -> str:
-    # By this prefix a browser takes the cookie only over HTTPS, from this very host, for all of it and nothing else.
-    return "__Host-docshare_session" if rt().config.secure else "docshare_session"
+    return sign_in.cookie_name(rt())
 
 
 def _page(**facts: object) -> Response:

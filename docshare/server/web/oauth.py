@@ -1,0 +1,174 @@
+"""OAuth 2.0 for apps: the consent page, the endpoints of apps, and the documents that describe them (section OAuth 2.0
+and embedding)."""
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from flask import Blueprint, Response, jsonify, make_response, render_template, request
+
+from docshare.contract.limits import ADDRESS
+from docshare.contract.problems import Problem
+from docshare.contract.scopes import SCOPES
+from docshare.server.limits import address_key
+from docshare.server.services import sign_in
+from docshare.server.shell import client_address, rt
+from docshare.server.web import csrf, headers, returning, troubles
+from docshare.server.web.sign_in import session_cookie
+
+if TYPE_CHECKING:
+    from docshare.server.web.oauth_server import Server
+
+APPROVE, DENY = "approve", "deny"
+
+blueprint = Blueprint("oauth", __name__)
+
+
+@cache
+def _server() -> "Server":
+    from docshare.server.web.oauth_server import make_server  # here: it would slow every start
+
+    return make_server()
+
+
+@blueprint.get("/oauth/authorize")
+def ask() -> Response:
+    """The consent page, for whoever is signed in. 400 for what cannot be redirected anywhere, 403 while nobody is."""
+    grant = _asked()
+    if isinstance(grant, Response):
+        return grant
+    holder = sign_in.signed_in(rt(), session_cookie())
+    client = grant.request.client.row
+    if holder is None:
+        return returning.afterwards(_page("oauth_sign_in.html", 403, app=client.name), request.full_path)
+    scopes = {scope: SCOPES[scope] for scope in grant.request.scope.split()}
+    host = urlsplit(grant.redirect_uri).netloc or grant.redirect_uri.partition(":")[0]
+    facts = {"app": client.name, "host": host, "scopes": scopes, "holder": holder, "csrf_field": csrf.FIELD}
+    return headers.allow_forms_to(_page("oauth_consent.html", 200, **facts), grant.redirect_uri)
+
+
+@blueprint.post("/oauth/authorize")
+def decide() -> Response:
+    """What the owner decided on the consent page: leads back to the app with a code, or with ``access_denied``."""
+    try:
+        csrf.require_own_page()
+        holder = sign_in.signed_in(rt(), session_cookie())
+        if holder is None:
+            raise Problem("forbidden", "You are not signed in any more.", hint="Sign in, and begin again in the app.")
+        csrf.require_token(holder.csrf)
+        decision = request.form.get("decision")
+        if decision not in (APPROVE, DENY):
+            raise Problem("bad_request", "The form says neither yes nor no.", hint="Begin again in the app.")
+    except Problem as problem:
+        return troubles.page(problem)
+    grant = _asked()
+    if isinstance(grant, Response):
+        return grant
+    granted = holder.account_id if decision == APPROVE else None
+    answer: Response = _server().create_authorization_response(grant.request, grant_user=granted, grant=grant)
+    return answer
+
+
+@blueprint.post("/oauth/token")
+def token() -> Response:
+    """Exchanges a code or a refresh token for tokens (RFC 6749)."""
+    return _answered(lambda: _server().create_token_response())
+
+
+@blueprint.post("/oauth/revoke")
+def revoke() -> Response:
+    """Ends a token (RFC 7009); one that is unknown has ended already."""
+    return _answered(lambda: _server().create_endpoint_response("revocation"))
+
+
+@blueprint.get("/.well-known/oauth-authorization-server")
+def describe_server() -> Response:
+    """Metadata of the authorization server (RFC 8414)."""
+    base_url = rt().config.base_url
+    methods = ["client_secret_basic", "client_secret_post", "none"]
+    return _document(
+        {
+            "issuer": base_url,
+            "authorization_endpoint": f"{base_url}/oauth/authorize",
+            "token_endpoint": f"{base_url}/oauth/token",
+            "revocation_endpoint": f"{base_url}/oauth/revoke",
+            "scopes_supported": list(SCOPES),
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": methods,
+            "revocation_endpoint_auth_methods_supported": methods,
+            "authorization_response_iss_parameter_supported": True,
+            "service_documentation": f"{base_url}/api/v1",
+        }
+    )
+
+
+@blueprint.get("/.well-known/oauth-protected-resource")
+def describe_resource() -> Response:
+    """Metadata of the API as a protected resource (RFC 9728)."""
+    base_url = rt().config.base_url
+    return _document(
+        {
+            "resource": base_url,
+            "authorization_servers": [base_url],
+            "scopes_supported": list(SCOPES),
+            "bearer_methods_supported": ["header"],
+            "resource_name": "docshare",
+        }
+    )
+
+
+def _asked() -> Any:
+    """The grant that the address asks for, checked; or the answer to what cannot be granted."""
+    from authlib.oauth2 import OAuth2Error
+
+    from docshare.server.web.oauth_server import from_query
+
+    server = _server()
+    try:
+        asked = from_query()
+        return server.get_consent_grant(asked)
+    except OAuth2Error as error:
+        if not error.redirect_uri:
+            said = error.get_error_description() or "The app asked for something that cannot be granted."
+            hint = "Nothing was granted. Tell whoever made the app."
+            return troubles.page(Problem("bad_request", said, hint=hint, extra={"reason": "oauth"}))
+        answer = server.handle_error_response(asked, error)
+        server.execute_hook("after_create_authorization_response", answer)
+        return answer
+
+
+def _answered(work: Any) -> Response:
+    """The answer to an app; failures count by address, or secrets could be guessed as fast as the server answers."""
+    from authlib.oauth2 import OAuth2Error
+
+    key = address_key(client_address())
+    allowance = rt().limits.look(ADDRESS, key, rt().config.address_limit)
+    if not allowance.allowed:
+        refused = jsonify(error="temporarily_unavailable", error_description="Too many failures. Try again later.")
+        refused.status_code = 429
+        refused.headers["Retry-After"] = str(allowance.reset_s)
+        return refused
+    try:
+        answer: Response = work()
+    except OAuth2Error as error:  # a request that Authlib was not even shown
+        answer = _server().handle_error_response(None, error)
+    if answer.status_code >= 400:
+        rt().limits.hit(ADDRESS, key, rt().config.address_limit)
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def _page(template: str, status: int, **facts: object) -> Response:
+    answer = make_response(render_template(template, **facts), status)
+    # The form is checked by Origin where Sec-Fetch-Site is missing; see ``csrf``.
+    answer.headers["Referrer-Policy"] = "same-origin"
+    return answer
+
+
+def _document(facts: dict[str, Any]) -> Response:
+    answer = jsonify(facts)
+    answer.headers["Access-Control-Allow-Origin"] = "*"  # read by apps in browsers; it tells nobody's secrets
+    return answer

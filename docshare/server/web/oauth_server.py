@@ -1,0 +1,273 @@
+"""Authlib's authorization server on our rows (section OAuth 2.0; RFC 6749, 7636, 7009 and 9207).
+
+Authlib knows the protocol: which parameter is due, which error answers what, and which errors may be redirected. What
+stands here tells it who the clients are, and lets ``services.oauth`` give tokens out and take them back.
+"""
+
+from collections import defaultdict
+from typing import Any
+
+from authlib.oauth2 import AuthorizationServer
+from authlib.oauth2.rfc6749 import (
+    InvalidGrantError,
+    InvalidRequestError,
+    InvalidScopeError,
+    OAuth2Payload,
+    OAuth2Request,
+    grants,
+)
+from authlib.oauth2.rfc7009 import RevocationEndpoint
+from authlib.oauth2.rfc7636 import CodeChallenge
+from authlib.oauth2.rfc9207 import IssuerParameter
+from flask import Request, Response, make_response, request
+from werkzeug.datastructures import MultiDict
+
+from docshare.contract.limits import URL_CHARS
+from docshare.contract.scopes import SCOPES, known_scopes
+from docshare.server.services import oauth, oauth_clients
+from docshare.server.services.oauth import Tokens
+from docshare.server.shell import rt
+
+_CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"]
+_GRANT_TYPES = ("authorization_code", "refresh_token")
+# Authlib quotes these in its answers, and fails over what no answer may hold (RFC 6749, 5.2).
+_QUOTED = ("response_type", "redirect_uri", "grant_type", "client_id", "scope", "code_challenge_method")
+_NEVER_QUOTED = frozenset('"\\')
+_AT_MOST_ONCE = "A parameter is sent twice."
+
+
+class _Client:
+    """A registered client, as Authlib asks about it."""
+
+    def __init__(self, row: oauth_clients.Client) -> None:
+        self.row = row
+
+    def get_client_id(self) -> str:
+        return self.row.client_id
+
+    def get_default_redirect_uri(self) -> None:
+        """None: a client says where it wants its answer."""
+
+    def get_allowed_scope(self, scope: str | None) -> str | None:
+        return known_scopes(scope)
+
+    def check_redirect_uri(self, redirect_uri: str) -> bool:
+        return self.row.redirects_to(redirect_uri)
+
+    def check_client_secret(self, client_secret: str) -> bool:
+        return self.row.knows(client_secret)
+
+    def check_endpoint_auth_method(self, method: str, _endpoint: str) -> bool:
+        return (method == "none") == self.row.public
+
+    def check_response_type(self, response_type: str) -> bool:
+        return response_type == "code"
+
+    def check_grant_type(self, grant_type: str) -> bool:
+        return grant_type in _GRANT_TYPES
+
+
+class _Code:
+    """An authorization code, as Authlib asks about it."""
+
+    code_challenge_method = "S256"
+
+    def __init__(self, row: oauth.Code) -> None:
+        self.row = row
+        self.code_challenge = row.challenge
+
+    def get_redirect_uri(self) -> str:
+        return self.row.redirect_uri
+
+    def get_scope(self) -> str:
+        return self.row.scopes
+
+
+class _Token:
+    """A token, as Authlib asks about it."""
+
+    def __init__(self, row: oauth.Token) -> None:
+        self.row = row
+
+    def check_client(self, client: _Client) -> bool:
+        return self.row.client_id == client.row.id
+
+    def get_scope(self) -> str:
+        return self.row.grant_scopes
+
+
+class _CodeGrant(grants.AuthorizationCodeGrant):  # type: ignore[misc]  # authlib has no types
+    TOKEN_ENDPOINT_AUTH_METHODS = _CLIENT_AUTHENTICATION
+
+    def generate_authorization_code(self) -> str:
+        asked, payload = self.request, self.request.payload
+        return oauth.issue_code(
+            rt(),
+            asked.user,
+            asked.client.row,
+            redirect_uri=payload.redirect_uri,
+            scopes=asked.scope,
+            challenge=payload.data["code_challenge"],
+        )
+
+    def save_authorization_code(self, code: str, request: OAuth2Request) -> None:
+        """It was kept when it was made."""
+
+    def query_authorization_code(self, code: str, client: _Client) -> _Code | None:
+        found = oauth.find_code(rt(), code, client.row)
+        return _Code(found) if found else None
+
+    def create_token_response(self) -> Any:
+        tokens = oauth.exchange(rt(), self.request.authorization_code.row)
+        if tokens is None:
+            raise InvalidGrantError("Invalid 'code' in request.")
+        return 200, _answer(tokens), self.TOKEN_RESPONSE_HEADER
+
+
+class _RefreshGrant(grants.RefreshTokenGrant):  # type: ignore[misc]
+    TOKEN_ENDPOINT_AUTH_METHODS = _CLIENT_AUTHENTICATION
+
+    def _validate_request_token(self, client: _Client) -> _Token:
+        token = self.request.form.get("refresh_token")
+        if token is None:
+            raise InvalidRequestError("Missing 'refresh_token' in request.")
+        found = oauth.find_refresh(rt(), token, client.row)
+        if found is None:
+            raise InvalidGrantError("Invalid 'refresh_token' in request.")
+        return _Token(found)
+
+    def create_token_response(self) -> Any:
+        token, asked = self.request.refresh_token, self.request.payload.scope
+        scopes = known_scopes(asked) if asked else token.get_scope()
+        if scopes is None:
+            raise InvalidScopeError()
+        tokens = oauth.refresh(rt(), token.row, scopes)
+        if tokens is None:
+            raise InvalidGrantError("Invalid 'refresh_token' in request.")
+        return 200, _answer(tokens), self.TOKEN_RESPONSE_HEADER
+
+
+class _Challenge(CodeChallenge):  # type: ignore[misc]
+    """RFC 9700: S256 and nothing else, for clients with a secret too."""
+
+    SUPPORTED_CODE_CHALLENGE_METHOD = ("S256",)
+
+    def validate_code_challenge(self, grant: Any, redirect_uri: str) -> None:
+        data = grant.request.payload.data
+        if not data.get("code_challenge"):
+            raise InvalidRequestError("Missing 'code_challenge'")
+        if not data.get("code_challenge_method"):
+            raise InvalidRequestError("Unsupported 'code_challenge_method'")  # left out, it means "plain"
+        super().validate_code_challenge(grant, redirect_uri)
+
+
+class _Revocation(RevocationEndpoint):  # type: ignore[misc]
+    CLIENT_AUTH_METHODS = _CLIENT_AUTHENTICATION
+
+    def query_token(self, token_string: str, _hint: str | None) -> _Token | None:
+        found = oauth.find_token(rt(), token_string)
+        return _Token(found) if found else None
+
+    def revoke_token(self, token: _Token, _request: OAuth2Request) -> None:
+        oauth.revoke_token(rt(), token.row)
+
+
+class _Issuer(IssuerParameter):  # type: ignore[misc]
+    def get_issuer(self) -> str:
+        return rt().config.base_url
+
+
+class _Payload(OAuth2Payload):  # type: ignore[misc]
+    """The parameters from the one place where they are due, so that no secret is taken from an address."""
+
+    def __init__(self, values: MultiDict[str, str]) -> None:
+        self._values = values
+
+    @property
+    def data(self) -> MultiDict[str, str]:
+        return self._values
+
+    @property
+    def datalist(self) -> defaultdict[str, list[str]]:
+        return defaultdict(list, self._values.to_dict(flat=False))
+
+
+class _Asked(OAuth2Request):  # type: ignore[misc]
+    def __init__(self, sent: Request, values: MultiDict[str, str]) -> None:
+        super().__init__(method=sent.method, uri=sent.base_url, headers=sent.headers)
+        self.payload = _Payload(values)
+
+    @property
+    def args(self) -> MultiDict[str, str]:
+        return self.payload.data
+
+    @property
+    def form(self) -> MultiDict[str, str]:
+        return self.payload.data
+
+
+class Server(AuthorizationServer):  # type: ignore[misc]
+    """The authorization server of the running application. ``asked`` gives the request that Authlib looks at."""
+
+    def query_client(self, client_id: str) -> _Client | None:
+        """Called by Authlib."""
+        found = oauth_clients.find(rt(), client_id)
+        return _Client(found) if found else None
+
+    def create_oauth2_request(self, asked: OAuth2Request | None) -> OAuth2Request:
+        """Called by Authlib with what its caller was given."""
+        return asked if asked is not None else from_body()
+
+    def handle_response(self, status: int, body: Any, headers: list[tuple[str, str]]) -> Response:
+        """Called by Authlib."""
+        answer = make_response(body, status)
+        answer.headers.extend(headers)
+        if answer.location:
+            answer.status_code = 303  # RFC 9700: a browser must not send the form of the consent page on
+        return answer
+
+    def send_signal(self, name: str, *args: Any, **kwargs: Any) -> None:
+        """Called by Authlib; nobody listens."""
+
+
+def make_server() -> Server:
+    """The authorization server, with everything it answers to."""
+    server = Server(scopes_supported=list(SCOPES))
+    server.register_grant(_CodeGrant, [_Challenge(required=True)])
+    server.register_grant(_RefreshGrant)
+    server.register_endpoint(_Revocation)
+    server.register_extension(_Issuer())
+    return server
+
+
+def from_query() -> OAuth2Request:
+    """What the address of the running request asks. Raises InvalidRequestError as ``_checked``."""
+    return _checked(request.args)
+
+
+def from_body() -> OAuth2Request:
+    """What the form in the body of the running request asks. Raises InvalidRequestError as ``_checked``."""
+    return _checked(request.form)
+
+
+def _checked(values: MultiDict[str, str]) -> OAuth2Request:
+    """Raises InvalidRequestError for parameters that are sent twice (RFC 6749, 3.1 and 3.2), or that no answer could
+    quote. It is never redirected: the address to redirect to may be the one that is sent twice."""
+    if any(len(values.getlist(name)) > 1 for name in values):
+        raise InvalidRequestError(_AT_MOST_ONCE)
+    for name in _QUOTED:
+        text = values.get(name, "")
+        plain = text.isascii() and text.isprintable() and not _NEVER_QUOTED & set(text)
+        if not plain or len(text) > URL_CHARS:
+            raise InvalidRequestError(f"Invalid '{name}' in request.")
+    return _Asked(request, values)
+
+
+def _answer(tokens: Tokens) -> dict[str, Any]:
+    return {
+        "access_token": tokens.access,
+        "token_type": "Bearer",
+        "expires_in": tokens.expires_in,
+        "refresh_token": tokens.refresh,
+        "scope": tokens.scopes,
+    }

@@ -1,0 +1,40 @@
+"""Where to go on after signing in: kept in a cookie of this browser, and only within this site (hardening M16)."""
+
+import re
+
+from flask import Response, request
+from werkzeug.wrappers import Response as AnyResponse
+
+from docshare.server.shell import rt
+
+_COOKIE = "docshare_next"
+_SECONDS = 15 * 60  # a sign-in link works for ten minutes
+# Pages that send people away to sign in. One slash: two would begin the name of another host.
+_PLACES = re.compile(r"/(oauth/authorize\?|readership/|account(?![^/?])|files(?![^/?]))[!-~]*")
+_LONGEST = 4_000
+
+
+def afterwards(answer: Response, path: str) -> Response:
+    """Remember with ``answer`` that whoever signs in now wanted to see ``path``, with its query."""
+    if fits(path):
+        answer.set_cookie(
+            _COOKIE, path, max_age=_SECONDS, path="/login", secure=rt().config.secure, httponly=True, samesite="Lax"
+        )
+    return answer
+
+
+def wanted(otherwise: str) -> str:
+    """The path to go on to in the running request, ``otherwise`` when nobody wanted anything."""
+    path = request.cookies.get(_COOKIE, "")
+    return path if fits(path) else otherwise
+
+
+def forget(answer: AnyResponse) -> None:
+    """Lead there once."""
+    if _COOKIE in request.cookies:
+        answer.delete_cookie(_COOKIE, path="/login", secure=rt().config.secure, httponly=True, samesite="Lax")
+
+
+def fits(path: str) -> bool:
+    """Whether ``path`` is a page of this site that asks to sign in."""
+    return len(path) <= _LONGEST and "\\" not in path and _PLACES.fullmatch(path) is not None

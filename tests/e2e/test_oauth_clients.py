@@ -1,0 +1,178 @@
+"""Apps written with other people's OAuth libraries, against a server in a process of its own."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import requests
+from authlib.integrations.requests_client import OAuth2Session as AuthlibSession
+from requests_oauthlib import OAuth2Session as OauthlibSession
+
+from tests.support.served import Served, docshare, home, served
+
+REDIRECT = "http://127.0.0.1/callback"
+SCOPES = ["files:read", "profile"]
+
+
+@pytest.fixture(autouse=True)
+def plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server of the tests is on this machine; both libraries would refuse anything but https."""
+    monkeypatch.setenv("AUTHLIB_INSECURE_TRANSPORT", "1")
+    monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("oauth"), DOCSHARE_ADDRESS_LIMIT="100000") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def metadata(server: Served) -> dict[str, Any]:
+    """What an app learns of the server, and all it is told."""
+    root = requests.get(f"{server.url}/api/v1", timeout=10).json()
+    found: dict[str, Any] = requests.get(root["authentication"]["oauth"]["authorizationServer"], timeout=10).json()
+    return found
+
+
+def admin(server: Served, *args: str) -> Any:
+    done = docshare("admin", "--data", str(server.data_dir), *args, "--json", env=home(server.data_dir.parent))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def client(server: Served) -> dict[str, str]:
+    """An app with a secret, registered on the command line."""
+    made: dict[str, str] = admin(server, "client", "create", "Reports", "--redirect-uri", REDIRECT)
+    return made
+
+
+@pytest.fixture(scope="module")
+def browser(server: Served) -> requests.Session:
+    """The owner's browser, signed in."""
+    session = requests.Session()
+    url = admin(server, "login-link", "owner@example.com")["url"]
+    assert session.post(url, timeout=10).status_code == 200
+    return session
+
+
+def approved(browser: requests.Session, address: str) -> str:
+    """Where the owner's browser is sent after pressing "Allow"."""
+    page = browser.get(address, timeout=10)
+    found = re.search(r'name="csrf" value="([^"]+)"', page.text)
+    assert found is not None, page.text
+    data = {"csrf": found[1], "decision": "approve"}
+    answer = browser.post(address, data=data, timeout=10, allow_redirects=False)
+    assert answer.status_code == 303
+    return answer.headers["Location"]
+
+
+def test_authlib_gets_refreshes_and_revokes(
+    server: Served, client: dict[str, str], browser: requests.Session, metadata: dict[str, Any]
+) -> None:
+    verifier = "authlib-" + "v" * 50
+    with AuthlibSession(
+        client["clientId"],
+        client["clientSecret"],
+        scope=" ".join(SCOPES),
+        redirect_uri=REDIRECT,
+        code_challenge_method="S256",
+        token_endpoint=metadata["token_endpoint"],
+    ) as app:
+        address, state = app.create_authorization_url(metadata["authorization_endpoint"], code_verifier=verifier)
+        back = approved(browser, address)
+        assert parse_qs(urlsplit(back).query)["iss"] == [metadata["issuer"]]
+        first = app.fetch_token(authorization_response=back, state=state, code_verifier=verifier)
+        assert app.get(f"{server.url}/api/v1/user", timeout=10).json()["email"] == "owner@example.com"
+        second = app.refresh_token(metadata["token_endpoint"], refresh_token=first["refresh_token"])
+        assert second["access_token"] != first["access_token"]
+        assert app.get(f"{server.url}/api/v1/files", timeout=10).json() == []
+        assert app.revoke_token(metadata["revocation_endpoint"], token=second["refresh_token"]).status_code == 200
+    headers = {"Authorization": f"Bearer {second['access_token']}"}
+    assert requests.get(f"{server.url}/api/v1/files", headers=headers, timeout=10).status_code == 401
+
+
+def test_requests_oauthlib_gets_and_refreshes(
+    server: Served, browser: requests.Session, metadata: dict[str, Any]
+) -> None:
+    made = admin(server, "client", "create", "Script", "--redirect-uri", REDIRECT, "--public")
+    assert "clientSecret" not in made
+    with OauthlibSession(
+        made["clientId"], scope=SCOPES, redirect_uri="http://127.0.0.1:49152/callback", pkce="S256"
+    ) as app:
+        address, _ = app.authorization_url(metadata["authorization_endpoint"])
+        back = approved(browser, address)
+        assert back.startswith("http://127.0.0.1:49152/callback?")
+        first = app.fetch_token(
+            metadata["token_endpoint"], authorization_response=back, include_client_id=True, timeout=10
+        )
+        assert app.get(f"{server.url}/api/v1/user", timeout=10).status_code == 200
+        second = app.refresh_token(metadata["token_endpoint"], client_id=made["clientId"], timeout=10)
+        assert second["refresh_token"] != first["refresh_token"]
+        assert app.get(f"{server.url}/api/v1/files", timeout=10).status_code == 200
+
+
+def test_of_twenty_that_refresh_at_once_one_wins_and_the_grant_lives(
+    client: dict[str, str], browser: requests.Session, metadata: dict[str, Any]
+) -> None:
+    verifier = "v" * 43
+    with AuthlibSession(
+        client["clientId"],
+        client["clientSecret"],
+        scope="files:read",
+        redirect_uri=REDIRECT,
+        code_challenge_method="S256",
+        token_endpoint=metadata["token_endpoint"],
+    ) as app:
+        address, _ = app.create_authorization_url(metadata["authorization_endpoint"], code_verifier=verifier)
+        token = app.fetch_token(authorization_response=approved(browser, address), code_verifier=verifier)
+    auth = (client["clientId"], client["clientSecret"])
+    for _ in range(3):
+        answers: list[requests.Response] = []
+        start = threading.Barrier(20)
+
+        def refresh(held: str, start: threading.Barrier = start, heard: list[requests.Response] = answers) -> None:
+            start.wait()
+            form = {"grant_type": "refresh_token", "refresh_token": held}
+            heard.append(requests.post(metadata["token_endpoint"], data=form, auth=auth, timeout=30))
+
+        threads = [threading.Thread(target=refresh, args=(token["refresh_token"],)) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(answer.status_code for answer in answers) == [200] + [400] * 19
+        assert {answer.json()["error"] for answer in answers if answer.status_code == 400} == {"invalid_grant"}
+        (token,) = (answer.json() for answer in answers if answer.status_code == 200)
+
+
+def test_the_operator_lists_and_removes_apps(server: Served, browser: requests.Session) -> None:
+    made = admin(server, "client", "create", "Short lived", "--redirect-uri", "https://app.example.com/cb")
+    listed = {row["clientId"]: row for row in admin(server, "client", "list")}
+    assert listed["docshare-cli"]["public"] is True
+    assert listed[made["clientId"]]["redirectUris"] == ["https://app.example.com/cb"]
+    assert "clientSecret" not in listed[made["clientId"]]
+    assert admin(server, "client", "remove", made["clientId"], "--yes")["name"] == "Short lived"
+    assert made["clientId"] not in {row["clientId"] for row in admin(server, "client", "list")}
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "told"),
+    [
+        (("create", "X", "--redirect-uri", "http://app.example.com/cb"), 9, "cannot be redirected to"),
+        (("create", "X"), 2, "redirect-uri"),
+        (("remove", "nobody", "--yes"), 3, "There is no client 'nobody'"),
+        (("remove", "docshare-cli"), 2, "--yes"),
+    ],
+)
+def test_what_the_operator_cannot_do(server: Served, args: tuple[str, ...], code: int, told: str) -> None:
+    folder: Path = server.data_dir.parent
+    done = docshare("admin", "--data", str(server.data_dir), "client", *args, env=home(folder))
+    assert (done.returncode, done.stdout) == (code, "")
+    assert told in done.stderr

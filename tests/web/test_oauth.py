@@ -1,0 +1,318 @@
+"""OAuth 2.0 with PKCE: consent, codes, tokens, refreshing, and taking it back."""
+
+import re
+from typing import Any
+
+import pytest
+from authlib.oauth2.rfc8414 import AuthorizationServerMetadata
+
+from docshare.contract.problems import Problem
+from docshare.server.jobs import JOBS
+from docshare.server.services import callers, oauth, oauth_clients, sign_in
+from tests.support.app import REDIRECT, VERIFIER, App, answer_in, make_app
+from tests.support.cast import BASE_URL, World
+from tests.support.owner import signed_in
+
+
+@pytest.fixture
+def app(world: World) -> App:
+    return make_app(world)
+
+
+@pytest.fixture
+def script(world: World) -> App:
+    """A public client."""
+    return make_app(world, public=True, redirects=("http://127.0.0.1/callback",))
+
+
+def refused(answer: Any, error: str, status: int = 400) -> None:
+    assert (answer.status_code, answer.get_json()["error"]) == (status, error)
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_the_consent_page_names_the_app_the_account_and_what_is_asked(app: App) -> None:
+    page = app.owner.get(app.address(scope="profile files:read"))
+    assert page.status_code == 200
+    assert "Sales &lt;dashboard&gt;" in page.text
+    assert "pia@example.com" in page.text
+    assert "app.example.com" in page.text
+    assert re.findall(r"<code>([a-z:]+)</code>", page.text) == ["files:read", "profile"]
+    assert re.findall(r'name="decision" value="(\w+)"', page.text) == ["deny", "approve"]
+    policy = page.headers["Content-Security-Policy"]
+    assert "form-action 'self' https://app.example.com;" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert page.headers["Referrer-Policy"] == "same-origin"
+
+
+def test_an_approval_leads_back_with_code_state_and_issuer(app: App) -> None:
+    answer = app.decide()
+    assert answer.headers["Location"].startswith(f"{REDIRECT}?")
+    found = answer_in(answer)
+    assert set(found) == {"code", "state", "iss"}
+    assert (found["state"], found["iss"]) == ("st4te", BASE_URL)
+
+
+def test_a_refusal_leads_back_with_access_denied(app: App) -> None:
+    found = answer_in(app.decide("deny"))
+    assert (found["error"], found["state"], found["iss"]) == ("access_denied", "st4te", BASE_URL)
+    assert "code" not in found
+
+
+def test_a_code_becomes_tokens_that_hold_what_was_granted(app: App) -> None:
+    app.world.pia.upload()
+    answer = app.exchange(app.code())
+    assert answer.headers["Cache-Control"] == "no-store"
+    tokens = answer.get_json()
+    assert set(tokens) == {"access_token", "token_type", "expires_in", "refresh_token", "scope"}
+    assert (tokens["token_type"], tokens["expires_in"]) == ("Bearer", 3600)
+    assert tokens["scope"] == "files:read readership:read"
+    assert re.fullmatch("ds_at_[0-9A-Za-z]{32,}", tokens["access_token"])
+    assert re.fullmatch("ds_rt_[0-9A-Za-z]{32,}", tokens["refresh_token"])
+    assert len(app.get("/api/v1/files", tokens["access_token"]).get_json()) == 1
+    missing = app.get("/api/v1/user", tokens["access_token"])
+    assert (missing.status_code, missing.get_json()["code"]) == (403, "insufficient_scope")
+
+
+def test_only_digests_are_kept(app: App) -> None:
+    code = app.code()
+    tokens = app.exchange(code).get_json()
+    dump = "\n".join(app.world.rt.db.sqlite.connection().iterdump())
+    for secret in (code, tokens["access_token"], tokens["refresh_token"], app.secret, VERIFIER):
+        assert secret not in dump
+
+
+def test_a_refresh_token_is_no_credential_of_the_api(app: App) -> None:
+    assert app.get("/api/v1/files", app.tokens()["refresh_token"]).status_code == 401
+
+
+def test_a_public_client_needs_no_secret_and_any_port_of_this_machine_fits(script: App) -> None:
+    tokens = script.tokens(redirect_uri="http://127.0.0.1:53211/callback")
+    assert script.get("/api/v1/files", tokens["access_token"]).status_code == 200
+
+
+def test_a_client_may_send_its_secret_in_the_header(app: App) -> None:
+    code, secret = app.code(), app.secret
+    assert secret is not None
+    form = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "redirect_uri": REDIRECT,
+        "code_verifier": VERIFIER,
+    }
+    answer = app.http.post("/oauth/token", data=form, auth=(app.client_id, secret))
+    assert answer.status_code == 200
+
+
+def test_whoever_is_not_signed_in_is_asked_to_and_comes_back_once(app: App) -> None:
+    http = app.world.app.test_client()
+    address = app.address()
+    asked = http.get(address)
+    assert asked.status_code == 403
+    assert "Sales &lt;dashboard&gt;" in asked.text
+    for expected in (address, "/login"):
+        link = sign_in.create_link(app.world.rt, "pia@example.com").removeprefix(BASE_URL)
+        assert http.post(link).headers["Location"] == expected
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "//evil.example.com",
+        "/\\evil.example.com",
+        "https://evil.example.com",
+        "/oauth/authorize",
+        "/readership/x\\y",
+        "/accounts.evil",
+        "/readership/" + "x" * 3_990,
+        "/login",
+        "",
+    ],
+)
+def test_signing_in_leads_nowhere_else(world: World, path: str) -> None:
+    http = world.app.test_client()
+    http.set_cookie("docshare_next", path, path="/login")
+    link = sign_in.create_link(world.rt, "pia@example.com").removeprefix(BASE_URL)
+    assert http.post(link).headers["Location"] == "/login"
+
+
+def test_a_code_lives_a_minute(app: App) -> None:
+    late = app.code()
+    app.world.clock.advance(seconds=59.999)
+    assert app.exchange(app.code()).status_code == 200
+    app.world.clock.advance(seconds=0.001)
+    refused(app.exchange(late), "invalid_grant")
+
+
+def test_a_code_that_is_used_twice_ends_what_it_was_exchanged_for(app: App) -> None:
+    code = app.code()
+    tokens = app.exchange(code).get_json()
+    refused(app.exchange(code), "invalid_grant")
+    assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
+    refused(app.refresh(tokens["refresh_token"]), "invalid_grant")
+
+
+def test_a_wrong_verifier_gets_nothing(app: App) -> None:
+    refused(app.exchange(app.code(), code_verifier="x" * 43), "invalid_grant")
+
+
+def test_refreshing_gives_a_new_pair_and_the_access_token_before_runs_on(app: App) -> None:
+    first = app.tokens()
+    answer = app.refresh(first["refresh_token"])
+    assert answer.status_code == 200
+    second = answer.get_json()
+    assert second["scope"] == "files:read readership:read"
+    assert {first["access_token"], first["refresh_token"]}.isdisjoint(second.values())
+    for tokens in (first, second):
+        assert app.get("/api/v1/files", tokens["access_token"]).status_code == 200
+
+
+def test_an_access_token_lives_an_hour(app: App) -> None:
+    token = app.tokens()["access_token"]
+    app.world.clock.advance(seconds=3599.999)
+    assert app.get("/api/v1/files", token).status_code == 200
+    app.world.clock.advance(seconds=0.001)
+    answer = app.get("/api/v1/files", token)
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
+
+
+def test_refreshing_may_narrow_the_access_token_but_never_widens(app: App) -> None:
+    first = app.tokens()
+    narrow = app.refresh(first["refresh_token"], scope="files:read").get_json()
+    assert narrow["scope"] == "files:read"
+    assert app.get("/api/v1/events", narrow["access_token"]).status_code == 403
+    refused(app.refresh(narrow["refresh_token"], scope="files:read files:write"), "invalid_scope")
+    # The grant itself was not narrowed, and the refused request used nothing up.
+    assert app.refresh(narrow["refresh_token"]).get_json()["scope"] == "files:read readership:read"
+
+
+def test_who_refreshes_a_moment_too_late_only_loses(app: App) -> None:
+    first = app.tokens()
+    second = app.refresh(first["refresh_token"]).get_json()
+    app.world.clock.advance(seconds=10)
+    refused(app.refresh(first["refresh_token"]), "invalid_grant")
+    assert app.get("/api/v1/files", second["access_token"]).status_code == 200
+    assert app.refresh(second["refresh_token"]).status_code == 200
+
+
+def test_a_refresh_token_that_comes_back_later_ends_the_grant(app: App) -> None:
+    first = app.tokens()
+    second = app.refresh(first["refresh_token"]).get_json()
+    app.world.clock.advance(seconds=10.001)
+    refused(app.refresh(first["refresh_token"]), "invalid_grant")
+    assert app.get("/api/v1/files", second["access_token"]).status_code == 401
+    refused(app.refresh(second["refresh_token"]), "invalid_grant")
+
+
+def test_a_grant_ends_ninety_days_after_the_approval_however_often_it_was_refreshed(app: App) -> None:
+    tokens = app.tokens()
+    for _ in range(89):
+        app.world.clock.advance(days=1)
+        tokens = app.refresh(tokens["refresh_token"]).get_json()
+    app.world.clock.advance(days=1, seconds=-60)
+    tokens = app.refresh(tokens["refresh_token"]).get_json()
+    assert tokens["expires_in"] == 60
+    app.world.clock.advance(seconds=60)
+    refused(app.refresh(tokens["refresh_token"]), "invalid_grant")
+    assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
+
+
+def revoke(app: App, token: str, **form: str) -> Any:
+    sent = {"token": token, "client_id": app.client_id, "client_secret": app.secret or "", **form}
+    return app.http.post("/oauth/revoke", data=sent)
+
+
+def test_revoking_a_refresh_token_ends_the_grant(app: App) -> None:
+    tokens = app.tokens()
+    assert revoke(app, tokens["refresh_token"], token_type_hint="refresh_token").status_code == 200
+    assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
+    refused(app.refresh(tokens["refresh_token"]), "invalid_grant")
+
+
+def test_revoking_an_access_token_ends_that_one(app: App) -> None:
+    tokens = app.tokens()
+    assert revoke(app, tokens["access_token"]).status_code == 200
+    assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
+    assert app.refresh(tokens["refresh_token"]).status_code == 200
+
+
+def test_revoking_what_nobody_knows_is_done_already(app: App) -> None:
+    assert revoke(app, "ds_at_" + "0" * 32).status_code == 200
+
+
+def test_one_app_cannot_revoke_the_token_of_another(app: App) -> None:
+    tokens = app.tokens()
+    other = make_app(app.world)
+    assert revoke(other, tokens["refresh_token"]).status_code == 400
+    assert app.refresh(tokens["refresh_token"]).status_code == 200
+
+
+def test_an_account_sees_what_it_granted_and_takes_it_back(app: App) -> None:
+    world = app.world
+    tokens = app.tokens()
+    pia = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'pia@example.com'")[0][0]
+    mal = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'mal@example.com'")[0][0]
+    (granted,) = oauth.list_apps(world.rt, pia)
+    assert granted["name"] == "Sales <dashboard>"
+    assert granted["scopes"] == ["files:read", "readership:read"]
+    assert oauth.list_apps(world.rt, mal) == []
+    assert not oauth.revoke_app(world.rt, mal, granted["uuid"])
+    assert app.get("/api/v1/files", tokens["access_token"]).status_code == 200
+    assert oauth.revoke_app(world.rt, pia, granted["uuid"])
+    assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
+    assert oauth.list_apps(world.rt, pia) == []
+
+
+def test_an_upload_of_a_grant_that_ended_while_it_arrived_is_refused(app: App) -> None:
+    token = app.tokens(scope="files:write")["access_token"]
+    caller = callers.authenticate(app.world.rt, f"Bearer {token}")
+    assert callers.renewed(app.world.rt, caller).plan == caller.plan
+    revoke(app, token)
+    with pytest.raises(Problem, match="revoked meanwhile"):
+        callers.renewed(app.world.rt, caller)
+
+
+def test_removing_a_client_ends_what_was_granted_to_it(app: App) -> None:
+    tokens = app.tokens()
+    oauth_clients.remove(app.world.rt, app.client_id)
+    assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
+    assert app.owner.get(app.address()).status_code == 400
+
+
+def test_what_has_ended_is_forgotten_and_what_stands_is_not(app: App) -> None:
+    world = app.world
+    app.code()
+    old = app.tokens()
+    world.clock.advance(days=80)
+    app.owner = signed_in(world, world.pia)  # a session lives 30 days
+    fresh = app.tokens()
+    (forget,) = (job.run for job in JOBS if job.name == "forget what apps may no longer do")
+    world.clock.advance(days=20)
+    assert forget(world.rt) > 0
+    assert world.rt.db.rows("SELECT COUNT(*) FROM oauth_grants") == [(1,)]
+    refused(app.refresh(old["refresh_token"]), "invalid_grant")
+    assert app.refresh(fresh["refresh_token"]).status_code == 200
+
+
+def test_both_documents_describe_the_server(world: World) -> None:
+    server = world.http.get("/.well-known/oauth-authorization-server").get_json()
+    assert server["issuer"] == BASE_URL
+    assert server["authorization_endpoint"] == f"{BASE_URL}/oauth/authorize"
+    assert server["token_endpoint"] == f"{BASE_URL}/oauth/token"
+    assert server["revocation_endpoint"] == f"{BASE_URL}/oauth/revoke"
+    assert server["code_challenge_methods_supported"] == ["S256"]
+    assert server["authorization_response_iss_parameter_supported"] is True
+    assert "none" in server["token_endpoint_auth_methods_supported"]
+    AuthorizationServerMetadata({**server, "issuer": "https://docs.example.com"}).validate_issuer()
+    resource = world.http.get("/.well-known/oauth-protected-resource").get_json()
+    assert resource["resource"] == BASE_URL
+    assert resource["authorization_servers"] == [BASE_URL]
+    named = world.http.get("/api/v1").get_json()["authentication"]["oauth"]
+    assert [world.http.get(address.removeprefix(BASE_URL)).status_code for address in named.values()] == [200, 200]
+
+
+def test_two_accounts_grant_apart(app: App) -> None:
+    other = App(app.world, signed_in(app.world, app.world.bea), app.client_id, app.secret)
+    app.world.pia.upload()
+    assert len(app.get("/api/v1/files", app.tokens()["access_token"]).get_json()) == 1
+    assert other.get("/api/v1/files", other.tokens()["access_token"]).get_json() == []

@@ -1,0 +1,246 @@
+"""What OAuth refuses: every case ends in the error of the RFC, and never leads to an address that is not registered."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.app import REDIRECT, VERIFIER, App, answer_in, challenge_of, make_app
+from tests.support.cast import World
+from tests.support.owner import signed_in
+
+LONG = "x" * 4_000
+
+
+@pytest.fixture
+def app(world: World) -> App:
+    return make_app(world)
+
+
+# What cannot be sent back anywhere, since the client or the address is not to be trusted.
+STAYS_HERE = {
+    "no client": {"client_id": None},
+    "an unknown client": {"client_id": "nobody"},
+    "no redirect address": {"redirect_uri": None},
+    "an empty redirect address": {"redirect_uri": ""},
+    "another host": {"redirect_uri": "https://evil.example.com/callback"},
+    "another path": {"redirect_uri": REDIRECT + "/more"},
+    "a path below": {"redirect_uri": REDIRECT + "/../x"},
+    "another query": {"redirect_uri": REDIRECT + "?x=1"},
+    "a fragment": {"redirect_uri": REDIRECT + "#x"},
+    "another case": {"redirect_uri": REDIRECT.replace("callback", "Callback")},
+    "another scheme": {"redirect_uri": REDIRECT.replace("https", "http")},
+    "another port": {"redirect_uri": REDIRECT.replace(".com/", ".com:8443/")},
+    "a user name": {"redirect_uri": "https://app.example.com@evil.example.com/callback"},
+    "a backslash": {"redirect_uri": "https://app.example.com\\@evil.example.com/callback"},
+    "a quote": {"redirect_uri": REDIRECT + '"'},
+    "a line break": {"redirect_uri": REDIRECT + "\r\nX-Evil: 1"},
+    "a script": {"redirect_uri": "javascript:alert(1)"},
+    "an address that is too long": {"redirect_uri": REDIRECT + LONG},
+    "a letter beyond ASCII": {"redirect_uri": REDIRECT + "é"},
+    "a wrong client with a quote": {"client_id": '"'},
+    "a response type with a quote": {"response_type": '"'},
+}
+
+
+@pytest.mark.parametrize("changes", STAYS_HERE.values(), ids=STAYS_HERE)
+def test_it_is_said_here_and_leads_nowhere(app: App, changes: dict[str, str | None]) -> None:
+    answer = app.owner.get(app.address(**changes))
+    assert answer.status_code == 400
+    assert "Location" not in answer.headers
+    assert "<form" not in answer.text
+    assert answer.content_type.startswith("text/html")
+
+
+@pytest.mark.parametrize("name", ["client_id", "redirect_uri", "response_type", "scope", "state", "code_challenge"])
+def test_a_parameter_sent_twice_leads_nowhere(app: App, name: str) -> None:
+    answer = app.owner.get(f"{app.address()}&{name}=other")
+    assert answer.status_code == 400
+    assert "Location" not in answer.headers
+
+
+# What the app may be told, at its own address.
+GOES_BACK: dict[str, tuple[dict[str, str | None], str]] = {
+    "another response type": ({"response_type": "token"}, "unsupported_response_type"),
+    "no response type": ({"response_type": None}, "unsupported_response_type"),
+    "two response types": ({"response_type": "code token"}, "unsupported_response_type"),
+    "no scope": ({"scope": None}, "invalid_scope"),
+    "an empty scope": ({"scope": " "}, "invalid_scope"),
+    "an unknown scope": ({"scope": "files:read files:own"}, "invalid_scope"),
+    "a scope in another case": ({"scope": "FILES:READ"}, "invalid_scope"),
+    "no challenge": ({"code_challenge": None}, "invalid_request"),
+    "no challenge and no method": ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
+    "the plain method": ({"code_challenge_method": "plain"}, "invalid_request"),
+    "no method, which means plain": ({"code_challenge_method": None}, "invalid_request"),
+    "an unknown method": ({"code_challenge_method": "S512"}, "invalid_request"),
+    "a short challenge": ({"code_challenge": "x" * 42}, "invalid_request"),
+    "a long challenge": ({"code_challenge": "x" * 129}, "invalid_request"),
+    "a challenge of other letters": ({"code_challenge": "+" * 43}, "invalid_request"),
+}
+
+
+@pytest.mark.parametrize(("changes", "error"), GOES_BACK.values(), ids=GOES_BACK)
+def test_the_app_is_told_what_it_asked_wrongly(app: App, changes: dict[str, str | None], error: str) -> None:
+    answer = app.owner.get(app.address(**changes))
+    assert answer.headers["Location"].startswith(f"{REDIRECT}?")
+    found = answer_in(answer)
+    assert (found["error"], found["state"]) == (error, "st4te")
+    assert found["iss"] == "http://127.0.0.1:8787"
+    assert "code" not in found
+
+
+# What the token endpoint refuses: changes of the form, the error, its status.
+NO_TOKENS: dict[str, tuple[dict[str, str | None], str, int]] = {
+    "no grant type": ({"grant_type": None}, "unsupported_grant_type", 400),
+    "another grant type": ({"grant_type": "password"}, "unsupported_grant_type", 400),
+    "client credentials": ({"grant_type": "client_credentials"}, "unsupported_grant_type", 400),
+    "a grant type with a quote": ({"grant_type": '"'}, "invalid_request", 400),
+    "no code": ({"code": None}, "invalid_request", 400),
+    "an unknown code": ({"code": "x" * 43}, "invalid_grant", 400),
+    "no verifier": ({"code_verifier": None}, "invalid_request", 400),
+    "a wrong verifier": ({"code_verifier": "x" * 43}, "invalid_grant", 400),
+    "the challenge as verifier": ({"code_verifier": challenge_of(VERIFIER)}, "invalid_grant", 400),
+    "a short verifier": ({"code_verifier": "x" * 42}, "invalid_request", 400),
+    "no redirect address": ({"redirect_uri": None}, "invalid_grant", 400),
+    "another redirect address": ({"redirect_uri": REDIRECT + "/more"}, "invalid_grant", 400),
+    "no client": ({"client_id": None, "client_secret": None}, "invalid_client", 401),
+    "an unknown client": ({"client_id": "nobody"}, "invalid_client", 400),
+    "no secret": ({"client_secret": None}, "invalid_client", 401),
+    "a wrong secret": ({"client_secret": "x" * 43}, "invalid_client", 401),
+    "an empty secret": ({"client_secret": ""}, "invalid_client", 401),
+    "a secret beyond ASCII": ({"client_secret": "é"}, "invalid_client", 401),
+}
+
+
+@pytest.mark.parametrize(("changes", "error", "status"), NO_TOKENS.values(), ids=NO_TOKENS)
+def test_no_tokens(app: App, changes: dict[str, str | None], error: str, status: int) -> None:
+    answer = app.exchange(app.code(), **changes)
+    assert answer.status_code == status
+    assert answer.get_json()["error"] == error
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.content_type == "application/json"
+    if status == 401:
+        assert answer.headers["WWW-Authenticate"].startswith("Basic")
+
+
+def test_the_code_of_another_client_is_no_code(app: App) -> None:
+    other = make_app(app.world)
+    code = app.code()
+    assert other.exchange(code).get_json()["error"] == "invalid_grant"
+    # It was not spent by that.
+    assert app.exchange(code).status_code == 200
+
+
+def test_the_refresh_token_of_another_client_is_none(app: App) -> None:
+    tokens = app.tokens()
+    other = make_app(app.world)
+    assert other.refresh(tokens["refresh_token"]).get_json()["error"] == "invalid_grant"
+    assert app.refresh(tokens["refresh_token"]).status_code == 200
+
+
+@pytest.mark.parametrize("token", ["", "x", "ds_rt_" + "0" * 32])
+def test_an_unknown_refresh_token(app: App, token: str) -> None:
+    assert app.refresh(token).get_json()["error"] == "invalid_grant"
+
+
+def test_an_access_token_refreshes_nothing(app: App) -> None:
+    assert app.refresh(app.tokens()["access_token"]).get_json()["error"] == "invalid_grant"
+
+
+def test_a_secret_in_the_address_is_not_read(app: App) -> None:
+    code = app.code()
+    form = {"grant_type": "authorization_code", "redirect_uri": REDIRECT, "code_verifier": VERIFIER, "code": code}
+    answer = app.http.post(f"/oauth/token?client_id={app.client_id}&client_secret={app.secret}", data=form)
+    assert (answer.status_code, answer.get_json()["error"]) == (401, "invalid_client")
+
+
+def test_a_parameter_sent_twice_gets_no_token(app: App) -> None:
+    form: dict[str, Any] = {"grant_type": ["authorization_code", "refresh_token"], "client_id": app.client_id}
+    answer = app.http.post("/oauth/token", data=form)
+    assert (answer.status_code, answer.get_json()["error"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("path", ["/oauth/token", "/oauth/revoke"])
+def test_nothing_is_given_or_ended_by_opening_an_address(app: App, path: str) -> None:
+    assert app.http.get(path).status_code == 405
+
+
+def test_a_public_client_that_sends_a_secret_is_refused(world: World) -> None:
+    script = make_app(world, public=True)
+    answer = script.exchange(script.code(), client_secret="x")
+    assert answer.get_json()["error"] == "invalid_client"
+
+
+@pytest.mark.parametrize("redirect", ["http://localhost:5555/callback", "http://127.0.0.1.evil.com/callback"])
+def test_only_addresses_of_this_machine_may_vary_the_port(world: World, redirect: str) -> None:
+    script = make_app(world, public=True, redirects=("http://127.0.0.1/callback", "http://localhost/callback"))
+    assert script.owner.get(script.address(redirect_uri=redirect)).status_code == 400
+
+
+# The consent form: what must not count as the owner's yes.
+
+
+def consent(app: App, *, token: bool = True, **more: Any) -> Any:
+    page = app.owner.get(app.address()).text
+    csrf = page.split('name="csrf" value="')[1].split('"')[0]
+    data = {"decision": "approve"} | ({"csrf": csrf} if token else {})
+    return app.owner.post(app.address(), **{"data": data, **more})
+
+
+def codes(app: App) -> int:
+    return int(app.world.rt.db.rows("SELECT COUNT(*) FROM oauth_codes")[0][0])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"token": False},
+        {"headers": {"Sec-Fetch-Site": "cross-site"}},
+        {"headers": {"Sec-Fetch-Site": "same-site"}},
+        {"headers": {"Sec-Fetch-Site": "none"}},
+        {"headers": {"Origin": "https://evil.example.com"}},
+        {"headers": {"Origin": "null"}},
+        {"data": {"decision": "approve", "csrf": "x" * 40}},
+        {"json": {"decision": "approve"}, "data": None},
+    ],
+    ids=str,
+)
+def test_a_yes_that_the_owner_did_not_press(app: App, more: dict[str, Any]) -> None:
+    answer = consent(app, **more)
+    assert answer.status_code == 403
+    assert "Location" not in answer.headers
+    assert codes(app) == 0
+
+
+def test_a_form_without_an_answer(app: App) -> None:
+    page = app.owner.get(app.address()).text
+    csrf = page.split('name="csrf" value="')[1].split('"')[0]
+    assert app.owner.post(app.address(), data={"csrf": csrf}).status_code == 400
+    assert codes(app) == 0
+
+
+def test_nobody_who_is_not_signed_in_says_yes(app: App) -> None:
+    answer = app.world.app.test_client().post(app.address(), data={"decision": "approve"})
+    assert answer.status_code == 403
+    assert codes(app) == 0
+
+
+def test_the_token_of_another_session_does_not_count(app: App) -> None:
+    other = signed_in(app.world, app.world.mal).get(app.address()).text
+    csrf = other.split('name="csrf" value="')[1].split('"')[0]
+    assert consent(app, data={"decision": "approve", "csrf": csrf}).status_code == 403
+
+
+def test_opening_the_page_grants_nothing(app: App) -> None:
+    for method in ("get", "head"):
+        assert getattr(app.owner, method)(app.address() + "&decision=approve").status_code == 200
+    assert codes(app) == 0
+
+
+def test_guessing_secrets_is_slowed_down_and_says_when_to_try_again(app: App) -> None:
+    for _ in range(60):
+        assert app.token(grant_type="refresh_token", client_secret="x").status_code == 401
+    answer = app.token(grant_type="refresh_token", client_secret="x")
+    assert answer.status_code == 429
+    assert 1 <= int(answer.headers["Retry-After"]) <= 60
+    app.world.clock.advance(seconds=61)
+    assert app.tokens()["access_token"]
