@@ -60,7 +60,16 @@ def _credential(context: "Context", name: str | None, origin: str) -> tuple[str 
         return None, f"the credential of profile {name} belongs to {saved.origin}"
     if credentials.others_can_read(context.config_dir):
         context.warn(f"others can read {context.config_dir / credentials.FILE_NAME}; run: chmod 600 on it")
-    return keep_secret(context, saved.token), f"credentials.json, profile {name}"
+    source = f"credentials.json, profile {name}"
+    if saved.renewable:
+        return lambda: keep_secret(context, _fresh(context, name)), source
+    return keep_secret(context, saved.token), source
+
+
+def _fresh(context: "Context", name: str) -> str:
+    from docshare.cli.renewing import fresh_token
+
+    return fresh_token(context, name)
 
 
 def keep_secret(context: "Context", secret: str) -> str:
@@ -102,6 +111,11 @@ def make_stranger(context: "Context", base: str | None = None) -> "Client":
     return _client(context, base or str(find(context, "url").value), None)
 
 
+def make_holder(context: "Context", base: str, token: str) -> "Client":
+    """A client of the server at ``base`` that shows it ``token``, whatever is in effect. Raises ``BadAddress``."""
+    return _client(context, base, token)
+
+
 def _client(context: "Context", base: str, token: str | Callable[[], str] | None) -> "Client":
     from docshare import __version__
     from docshare.client.client import Client
@@ -122,7 +136,7 @@ def _client(context: "Context", base: str, token: str | Callable[[], str] | None
     )
 
 
-_HOW_TO_SIGN_IN = "Set DOCSHARE_TOKEN, or run: docshare profile add NAME --url URL --with-token"
+_HOW_TO_SIGN_IN = "Set DOCSHARE_TOKEN, or run: docshare auth login"
 
 
 def _say_waiting(context: "Context", reason: str, seconds: float) -> None:

@@ -9,10 +9,23 @@ FILE_NAME = "credentials.json"
 
 
 class Credential(NamedTuple):
-    """``origin``: the only scheme, host and port the ``token`` may be sent to."""
+    """``origin``: the only scheme, host and port the ``token`` may be sent to. One that was granted by OAuth ends at
+    ``expires_at`` (ms) and is renewed with ``refresh`` by the app ``client_id``; ``scopes`` is what it may do."""
 
     origin: str
     token: str
+    refresh: str | None = None
+    expires_at: int | None = None
+    client_id: str | None = None
+    scopes: str | None = None
+
+    @property
+    def renewable(self) -> bool:
+        """Whether it was granted by OAuth, and can be renewed."""
+        return self.refresh is not None and self.client_id is not None
+
+
+_OPTIONAL = {"refresh": str, "expires_at": int, "client_id": str, "scopes": str}
 
 
 def load(directory: Path, profile: str) -> Credential | None:
@@ -20,7 +33,8 @@ def load(directory: Path, profile: str) -> Credential | None:
     saved = _read(directory / FILE_NAME).get(profile)
     if not isinstance(saved, dict) or not all(isinstance(saved.get(key), str) for key in ("origin", "token")):
         return None
-    return Credential(saved["origin"], saved["token"])
+    more = {key: saved[key] for key, kind in _OPTIONAL.items() if isinstance(saved.get(key), kind)}
+    return Credential(saved["origin"], saved["token"], **more)
 
 
 def save(directory: Path, profile: str, credential: Credential | None) -> None:
@@ -36,7 +50,7 @@ def save(directory: Path, profile: str, credential: Credential | None) -> None:
             if saved.pop(profile, None) is None:
                 return
         else:
-            saved[profile] = {"origin": credential.origin, "token": credential.token}
+            saved[profile] = {key: value for key, value in credential._asdict().items() if value is not None}
         replace_file(path, json.dumps({"version": 1, "profiles": saved}, indent=2) + "\n", private=True)
 
 

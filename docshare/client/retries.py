@@ -10,6 +10,7 @@ from docshare.client.options import Options
 
 if TYPE_CHECKING:
     from docshare.client.body import MultipartFile
+    from docshare.client.form_body import FormBody
     from docshare.client.json_body import JsonBody
 
 _LONGEST_BACKOFF = 8.0  # seconds
@@ -24,7 +25,7 @@ class Call:
     method: str
     path: str
     params: Mapping[str, str | int] = field(default_factory=dict)
-    body: "MultipartFile | JsonBody | None" = None
+    body: "MultipartFile | JsonBody | FormBody | None" = None
     repeatable: bool = True
     read_timeout: float | None = None  # seconds; None: the client's
     encoding: str | None = None  # Accept-Encoding, where the default is not wanted

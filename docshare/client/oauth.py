@@ -1,0 +1,112 @@
+"""Signing in by OAuth 2.0 with PKCE, as a public client (section OAuth 2.0 and embedding; RFC 6749, 7636, 8414)."""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+from docshare.client.address import origin_of
+from docshare.client.errors import NotAnApi, Refused
+from docshare.client.form_body import FormBody
+from docshare.client.retries import Call
+
+if TYPE_CHECKING:
+    from docshare.client.transport import Transport
+
+_METADATA = "/.well-known/oauth-authorization-server"
+_REVOKE_SECONDS = 5.0
+_ASSUMED_LIFETIME = 3600  # seconds; where the server says nothing
+
+
+class Tokens(NamedTuple):
+    """What a server gave: ``refresh`` None where it gives none, ``expires_in`` seconds, ``scopes`` separated by
+    spaces."""
+
+    access: str
+    refresh: str | None
+    expires_in: int
+    scopes: str
+
+
+class Server(NamedTuple):
+    """The addresses of an authorization server, all of one origin; ``revoke`` None where it has none."""
+
+    issuer: str
+    authorize: str
+    token: str
+    revoke: str | None
+    says_issuer: bool
+
+    def consent_address(self, client_id: str, redirect_uri: str, scopes: str, state: str, verifier: str) -> str:
+        """Where to send the browser of whoever is to approve; ``verifier`` stays here, its SHA-256 goes along."""
+        digest = hashlib.sha256(verifier.encode()).digest()
+        asked = {
+            "response_type": "code",
+            "client_id": client_id,
+            "redirect_uri": redirect_uri,
+            "scope": scopes,
+            "state": state,
+            "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+            "code_challenge_method": "S256",
+        }
+        return f"{self.authorize}{'&' if urlsplit(self.authorize).query else '?'}{urlencode(asked)}"
+
+
+class OAuth:
+    """``client.oauth``. Needs no credential."""
+
+    def __init__(self, transport: "Transport") -> None:
+        self._transport = transport
+
+    def server(self) -> Server:
+        """What the server tells of its sign-in. Problems: not_found where it has none; ``NotAnApi`` where what it tells
+        is unusable, or would send secrets to another origin."""
+        call = Call("GET", _METADATA, root="")
+        told = self._transport.json_object(call)
+        home = self._transport.address.origin
+        places = [told.get(f"{name}_endpoint") for name in ("authorization", "token")]
+        revoke = told.get("revocation_endpoint")
+        for place in (*places, *([revoke] if revoke is not None else [])):
+            if not isinstance(place, str) or origin_of(place) != home:
+                raise NotAnApi(f"{home} names a sign-in address of another server", method="GET", path=_METADATA)
+        says = told.get("authorization_response_iss_parameter_supported") is True
+        return Server(str(told.get("issuer", "")), str(places[0]), str(places[1]), revoke, says)
+
+    def exchange(self, server: Server, client_id: str, code: str, redirect_uri: str, verifier: str) -> Tokens:
+        """Tokens for a ``code``. Problems: bad_request (what the server says of it), unauthorized."""
+        form = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri}
+        return self._tokens(server, {**form, "client_id": client_id, "code_verifier": verifier}, "")
+
+    def refresh(self, server: Server, client_id: str, refresh_token: str) -> Tokens:
+        """New tokens for a refresh token, which is worth nothing afterwards. Problems as for ``exchange``."""
+        form = {"grant_type": "refresh_token", "refresh_token": refresh_token, "client_id": client_id}
+        return self._tokens(server, form, refresh_token)
+
+    def revoke(self, server: Server, client_id: str, token: str) -> None:
+        """End a token, with a refresh token everything that hangs on it. Problems as for ``exchange``."""
+        if server.revoke is not None:
+            self._send(server.revoke, {"token": token, "client_id": client_id}, read_timeout=_REVOKE_SECONDS)
+
+    def _tokens(self, server: Server, form: Mapping[str, str], refresh_before: str) -> Tokens:
+        told = self._send(server.token, form)
+        access, lifetime = told.get("access_token"), told.get("expires_in", _ASSUMED_LIFETIME)
+        if not isinstance(access, str) or not isinstance(lifetime, int):
+            raise NotAnApi(f"{self._transport.address.origin} gave no access token", method="POST", path="/oauth/token")
+        refresh = told.get("refresh_token", refresh_before)  # a server that does not rotate sends none
+        return Tokens(access, str(refresh) if refresh else None, lifetime, str(told.get("scope", "")))
+
+    def _send(self, url: str, form: Mapping[str, str], read_timeout: float | None = None) -> dict[str, Any]:
+        # Below the base address, which may have a path of its own.
+        path = url.removeprefix(self._transport.address.base)
+        if path == url:
+            path = url.removeprefix(self._transport.address.origin)
+        # Never repeated once it may have arrived: a code or a refresh token sent twice ends what it stands for.
+        call = Call("POST", path, body=FormBody(form), root="", repeatable=False, read_timeout=read_timeout)
+        try:
+            return self._transport.json_object(call)
+        except Refused as refusal:
+            said = refusal.extra.get("error_description") or refusal.extra.get("error")
+            if isinstance(said, str) and said:
+                refusal.detail = said
+            raise

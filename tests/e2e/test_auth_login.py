@@ -1,0 +1,294 @@
+"""``docshare auth`` against a real server: the browser's answer, the pasted one, renewing, and signing out."""
+
+import json
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.support.served import COMMAND, Served, docshare, home, served
+from tests.support.terminal import Terminal
+
+OWNER = "owner@example.com"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser(server: Served) -> requests.Session:
+    """The owner's browser, signed in."""
+    env = home(server.data_dir.parent)
+    made = docshare("admin", "--data", str(server.data_dir), "login-link", OWNER, "--json", env=env)
+    session = requests.Session()
+    assert session.post(json.loads(made.stdout)["url"], timeout=10).status_code == 200
+    return session
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    """A home of its own, on another machine as far as the server is concerned."""
+    return home(tmp_path)
+
+
+def pressed(browser: requests.Session, address: str, decision: str = "approve") -> str:
+    """Where the browser is sent after the owner pressed a button on the consent page."""
+    page = browser.get(address, timeout=10)
+    found = re.search(r'name="csrf" value="([^"]+)"', page.text)
+    assert found is not None, page.text
+    data = {"csrf": found[1], "decision": decision}
+    return browser.post(address, data=data, timeout=10, allow_redirects=False).headers["Location"]
+
+
+def begin(server: Served, env: dict[str, str], *args: str) -> tuple[Any, str]:
+    """A sign-in that waits, and the address it shows."""
+    process = subprocess.Popen(
+        [*COMMAND, "auth", "login", "--url", server.url, "--no-browser", *args],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "/oauth/authorize?" in line:
+            return process, line.strip()
+    raise AssertionError(f"no address was shown; ended with {process.wait(10)}")
+
+
+def signed_in(server: Served, browser: requests.Session, env: dict[str, str], *args: str) -> str:
+    """Sign in; returns what was said on standard error after the address."""
+    process, address = begin(server, env, *args)
+    answer = requests.get(pressed(browser, address), timeout=10)
+    assert "You are signed in" in answer.text
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, ""), err
+    return str(err)
+
+
+def saved(env: dict[str, str]) -> dict[str, Any]:
+    path = Path(env["DOCSHARE_CONFIG_DIR"]) / "credentials.json"
+    assert path.stat().st_mode & 0o777 == 0o600
+    ((_, found),) = json.loads(path.read_text())["profiles"].items()
+    return dict(found)
+
+
+def write(env: dict[str, str], **changes: Any) -> None:
+    path = Path(env["DOCSHARE_CONFIG_DIR"]) / "credentials.json"
+    whole = json.loads(path.read_text())
+    for row in whole["profiles"].values():
+        row.update(changes)
+    path.write_text(json.dumps(whole))
+
+
+def test_signing_in_by_the_browser_makes_a_profile_that_works(
+    server: Served, browser: requests.Session, env: dict[str, str]
+) -> None:
+    assert f"as {OWNER}; profile 127-0-0-1" in signed_in(server, browser, env)
+    assert docshare("whoami", "--fields", "email", env=env).stdout == f"{OWNER}\n"
+    status = json.loads(docshare("auth", "status", "--json", env=env).stdout)
+    assert status["account"] == OWNER
+    assert status["origin"] == server.url
+    assert status["kind"].startswith("OAuth, ends in ")
+    assert status["scopes"] == ["files:read", "files:write", "readership:read", "webhooks:manage", "profile"]
+    token = saved(env)["token"]
+    assert docshare("auth", "token", env=env).stdout == f"{token}\n"
+    for shown in (docshare("auth", "status", env=env), docshare("whoami", "-vv", env=env)):
+        assert token not in shown.stdout + shown.stderr
+
+
+def test_a_narrow_sign_in_may_do_what_it_asked_for_and_no_more(
+    server: Served, browser: requests.Session, env: dict[str, str]
+) -> None:
+    signed_in(server, browser, env, "--scope", "files:read", "--profile", "ci")
+    assert docshare("files", "list", env=env).returncode == 0
+    assert docshare("whoami", env=env).returncode == 5
+    assert docshare("auth", "status", env=env).returncode == 0
+
+
+def test_a_refusal_in_the_browser_saves_nothing(server: Served, browser: requests.Session, env: dict[str, str]) -> None:
+    process, address = begin(server, env)
+    assert "Nothing was granted" in requests.get(pressed(browser, address, "deny"), timeout=10).text
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 4
+    assert "access was not granted" in err
+    assert not (Path(env["DOCSHARE_CONFIG_DIR"]) / "credentials.json").exists()
+
+
+def test_an_answer_to_another_sign_in_is_not_taken(
+    server: Served, browser: requests.Session, env: dict[str, str]
+) -> None:
+    process, address = begin(server, env)
+    back = pressed(browser, address)
+    forged = re.sub(r"state=[^&]+", "state=forged", back)
+    for wrong in (forged, back.replace("/callback", "/other"), back.partition("?")[0]):
+        answer = requests.get(wrong, timeout=10)
+        assert answer.status_code == 404
+        assert process.poll() is None
+    assert requests.get(back, timeout=10).status_code == 200
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
+def test_an_answer_that_names_another_server_is_not_taken(
+    server: Served, browser: requests.Session, env: dict[str, str]
+) -> None:
+    process, address = begin(server, env)
+    back = pressed(browser, address)
+    requests.get(re.sub(r"iss=[^&]+", "iss=https%3A%2F%2Fevil.example.com", back), timeout=10)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 4
+    assert "another server" in err
+
+
+def test_the_address_of_a_browser_on_another_machine_can_be_pasted(
+    server: Served, browser: requests.Session, env: dict[str, str]
+) -> None:
+    argv = [*COMMAND, "auth", "login", "--url", server.url, "--no-browser"]
+    with Terminal(argv, {**env, "CI": ""}, columns=600) as terminal:
+        shown = terminal.until("paste the address")
+        address = re.search(r"http\S+/oauth/authorize\?\S+", shown)
+        assert address is not None
+        terminal.type("https://docs.example.com/callback?code=x&state=y\n")
+        terminal.until("Paste it whole")
+        terminal.type(pressed(browser, address[0]) + "\n")
+        assert terminal.end().code == 0
+    assert docshare("whoami", env=env).returncode == 0
+
+
+def test_a_credential_whose_time_is_over_is_renewed_by_the_next_command(
+    server: Served, browser: requests.Session, env: dict[str, str]
+) -> None:
+    signed_in(server, browser, env)
+    before = saved(env)
+    write(env, expires_at=int(time.time() * 1000) + 59_000)
+    assert docshare("files", "list", env=env).returncode == 0
+    after = saved(env)
+    assert before["token"] != after["token"]
+    assert before["refresh"] != after["refresh"]
+    assert after["expires_at"] > int(time.time() * 1000) + 3_000_000
+
+
+def test_commands_that_renew_at_once_do_it_once(server: Served, browser: requests.Session, env: dict[str, str]) -> None:
+    signed_in(server, browser, env)
+    write(env, expires_at=0)
+    codes: list[int] = []
+
+    def run() -> None:
+        codes.append(docshare("files", "list", env=env).returncode)
+
+    threads = [threading.Thread(target=run) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == [0] * 6
+    assert docshare("auth", "refresh", env=env).returncode == 0
+
+
+def test_a_sign_in_that_has_ended_says_so_and_keeps_the_file(
+    server: Served, browser: requests.Session, env: dict[str, str]
+) -> None:
+    signed_in(server, browser, env)
+    write(env, expires_at=0, refresh="ds_rt_" + "0" * 32)
+    before = saved(env)
+    done = docshare("files", "list", env=env)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "docshare auth login" in done.stderr
+    assert saved(env) == before
+
+
+def test_signing_out_ends_it_on_the_server_too(server: Served, browser: requests.Session, env: dict[str, str]) -> None:
+    signed_in(server, browser, env)
+    token = saved(env)["token"]
+    done = docshare("auth", "logout", env=env)
+    assert done.returncode == 0
+    assert "the server was not told" not in done.stderr
+    answer = requests.get(f"{server.url}/api/v1/files", headers={"Authorization": f"Bearer {token}"}, timeout=10)
+    assert answer.status_code == 401
+    assert docshare("files", "list", env=env).returncode == 4
+    assert docshare("auth", "logout", env=env).returncode == 3
+
+
+def test_signing_out_works_where_the_server_is_gone(
+    server: Served, browser: requests.Session, env: dict[str, str]
+) -> None:
+    signed_in(server, browser, env)
+    write(env, origin="http://127.0.0.1:9")
+    done = docshare("auth", "logout", env=env)
+    assert done.returncode == 0
+    assert "the server was not told" in done.stderr
+
+
+def test_a_key_on_stdin_is_checked_before_it_is_kept(server: Served, env: dict[str, str]) -> None:
+    login = [*COMMAND, "auth", "login", "--url", server.url, "--with-token"]
+    wrong = subprocess.run(login, env=env, input="ds_live_wrong\n", capture_output=True, text=True, check=False)
+    assert wrong.returncode == 4
+    assert not (Path(env["DOCSHARE_CONFIG_DIR"]) / "credentials.json").exists()
+    right = subprocess.run(login, env=env, input=f"{server.token}\n", capture_output=True, text=True, check=False)
+    assert (right.returncode, right.stdout) == (0, "")
+    assert server.token not in right.stderr
+    assert docshare("whoami", "--fields", "email", env=env).stdout == f"{OWNER}\n"
+    renewed = docshare("auth", "refresh", env=env)
+    assert renewed.returncode == 2
+    out = docshare("auth", "logout", env=env)
+    assert "the API key itself stays valid" in out.stderr
+
+
+def test_the_environment_wins_and_status_says_so(
+    server: Served, browser: requests.Session, env: dict[str, str]
+) -> None:
+    signed_in(server, browser, env)
+    env |= {"DOCSHARE_TOKEN": server.token}
+    status = json.loads(docshare("auth", "status", "--json", env=env).stdout)
+    assert (status["source"], status["kind"]) == ("env DOCSHARE_TOKEN", f"API key, ends in {server.token[-4:]}")
+    assert "scopes" not in status
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("--scope", "files:own"), "files:own"),
+        (("--scope", ""), "--scope"),
+        (("--callback-port", "70000"), "70000"),
+    ],
+)
+def test_what_cannot_be_asked_for(server: Served, env: dict[str, str], args: tuple[str, ...], told: str) -> None:
+    done = docshare("auth", "login", "--url", server.url, "--no-browser", *args, env=env)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+def test_a_port_that_is_taken_is_said(server: Served, env: dict[str, str]) -> None:
+    port = server.url.rpartition(":")[2]
+    done = docshare("auth", "login", "--url", server.url, "--no-browser", "--callback-port", port, env=env)
+    assert done.returncode == 2
+    assert f"cannot listen on port {port}" in done.stderr
+
+
+def test_a_server_without_sign_in_wants_a_key(env: dict[str, str]) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", env["HOME"]],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as other:
+        assert other.stdout is not None
+        port = re.search(r"port (\d+)", other.stdout.readline())
+        assert port is not None
+        done = docshare("auth", "login", "--url", f"http://127.0.0.1:{port[1]}", env=env)
+        other.terminate()
+    assert done.returncode == 2
+    assert "offers no sign-in in the browser" in done.stderr
+    assert "--with-token" in done.stderr
