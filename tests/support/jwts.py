@@ -1,0 +1,68 @@
+"""A maker of tokens: keys, what it publishes of them, and tokens good and bad."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.hashes import SHA256
+from joserfc import jwt
+from joserfc.jwk import ECKey, RSAKey
+
+ISSUER = "https://design.example.com"
+AUDIENCE = "docshare"
+
+
+def segment(value: Any) -> str:
+    raw = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+@dataclass
+class Maker:
+    """``now``: seconds."""
+
+    now: int
+    rsa: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "rsa", "use": "sig"}))
+    ec: ECKey = field(default_factory=lambda: ECKey.generate_key("P-256", {"kid": "ec", "use": "sig"}))
+
+    def published(self, *more: dict[str, Any]) -> bytes:
+        """The document at the JWKS address."""
+        keys = [key.as_dict(private=False) for key in (self.rsa, self.ec)]
+        return json.dumps({"keys": [*keys, *more]}).encode()
+
+    def claims(self, **changes: Any) -> dict[str, Any]:
+        """Claims as they should be; None takes one out."""
+        whole = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "exp": self.now + 600, **changes}
+        return {name: value for name, value in whole.items() if value is not None}
+
+    def token(self, *, alg: str = "RS256", header: dict[str, Any] | None = None, **changes: Any) -> str:
+        """A token as it should be, but for ``changes`` of its claims and ``header``."""
+        key = self.rsa if alg == "RS256" else self.ec
+        head = {"alg": alg, "kid": key.kid, **(header or {})}
+        return jwt.encode({k: v for k, v in head.items() if v is not None}, self.claims(**changes), key, [alg])
+
+    def signed_by(self, key: Any, alg: str, **header: Any) -> str:
+        """A token of right claims, signed with any key."""
+        return jwt.encode({"alg": alg, **header}, self.claims(), key, [alg])
+
+    def unsigned(self, **header: Any) -> str:
+        """A token without a signature."""
+        return f"{segment({'alg': 'none', **header})}.{segment(self.claims())}."
+
+    def confused(self) -> str:
+        """The old trick: the public key, as everybody has it, used as a secret."""
+        signed = f"{segment({'alg': 'HS256', 'kid': 'rsa'})}.{segment(self.claims())}"
+        return f"{signed}.{segment(hmac.digest(self.rsa.as_pem(private=False), signed.encode(), 'sha256'))}"
+
+    def critical(self, **header: Any) -> str:
+        """A token that nobody may accept who does not understand all of ``header``, signed as it should be."""
+        head = {"alg": "RS256", "kid": "rsa", "crit": list(header), **header}
+        signed = f"{segment(head)}.{segment(self.claims())}"
+        key = self.rsa.private_key
+        assert key is not None
+        return f"{signed}.{segment(key.sign(signed.encode(), PKCS1v15(), SHA256()))}"
