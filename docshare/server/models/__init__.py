@@ -1,4 +1,4 @@
-"""Rows: columns and keys, no behaviour. The schema itself stands in ``migrations.py``."""
+"""Rows: columns and keys, no behaviour. The schema itself stands in ``schema``."""
 
 from docshare.server.models.accounts import Account, ApiKey
 from docshare.server.models.feed import ActivityRow, DownloadRow, GateRow, ViewRow
