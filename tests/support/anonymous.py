@@ -1,4 +1,4 @@
-"""Files that nobody owns yet: no lane makes them so far, so they are made at the service."""
+"""Files that nobody owns yet, made at the service: also where the operator lets nobody share without an account."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,9 +1,10 @@
-"""What a share link tells anybody: ``GET /api/files/{id}/metadata`` (section Errors)."""
+"""What needs no credential: the public facts of a link (section Errors), and sharing without an account."""
 
 from flask import Response
 
 from docshare.server.api import answers, represent
-from docshare.server.services import public
+from docshare.server.api.files import received_file
+from docshare.server.services import anonymous, public
 from docshare.server.shell import rt
 
 
@@ -15,3 +16,19 @@ def metadata(name: str) -> Response:
     response = answers.json(represent.dead_link(told))
     response.status_code = 410
     return response
+
+
+def upload() -> Response:
+    """``POST /api/files``: share the document in the multipart part ``file`` without an account, where that is on; the
+    upload result with both tokens, shown this once."""
+    shared = anonymous.take(rt(), received_file(lambda length: anonymous.admit(rt(), length)))
+    return answers.json(
+        {
+            "uuid": shared.file.uuid,
+            "shortId": shared.file.short_id,
+            "shareUrl": represent.share_url(rt().config.base_url, shared.file.short_id),
+            "claimToken": shared.tokens.claim,
+            "manageToken": shared.tokens.manage,
+            "message": "The file is shared for 7 days. Keep the tokens: they are shown once.",
+        }
+    )

@@ -100,32 +100,42 @@ def create(rt: Runtime, caller: Caller, document: Document) -> File:
 
     Raises ``forbidden`` (no slot), ``payload_too_large`` and ``unauthorized`` (the key or its account went meanwhile).
     """
-    now = rt.clock()
     try:
         with rt.db.write():
             # Judged again inside the transaction: two uploads may race for the last slot, and a plan may have ended.
             caller = renewed(rt, caller)
             rules.require_size(caller.plan, document.size)
             require_slot(rt, caller.account_id, caller.plan)
-            row = File.create(
-                uuid=rt.uuid(),
-                short_id=short_ids.take(rt),
-                owner=caller.account_id,
-                original_name=document.name,
-                size=document.size,
-                mime_type=media.STORED_TYPE,
-                total_pages=document.total_pages,
-                page_sizes=document.page_sizes,
-                sha256=document.sha256,
-                blob=document.blob,
-                content_version=1,
-                created_at=now,
-                updated_at=now,
-            )
-            add_revision(row)
+            row = insert(rt, document, owner_id=caller.account_id, delete_at=None)
     except BaseException:
         rt.blobs.delete(document.blob)
         raise
+    return row
+
+
+def insert(rt: Runtime, document: Document, *, owner_id: int | None, delete_at: int | None) -> File:
+    """Write ``document`` down as a new file, in the caller's transaction; returns its row.
+
+    Parameters: ``owner_id`` None for nobody; ``delete_at`` when its link expires, ms, None for never.
+    """
+    now = rt.clock()
+    row = File.create(
+        uuid=rt.uuid(),
+        short_id=short_ids.take(rt),
+        owner=owner_id,
+        original_name=document.name,
+        size=document.size,
+        mime_type=media.STORED_TYPE,
+        total_pages=document.total_pages,
+        page_sizes=document.page_sizes,
+        sha256=document.sha256,
+        blob=document.blob,
+        content_version=1,
+        created_at=now,
+        updated_at=now,
+        delete_at=delete_at,
+    )
+    add_revision(row)
     return row
 
 

@@ -1,0 +1,75 @@
+"""Sharing without an account, where the operator allows it (gap choices: Additions, POST /api/files).
+
+The file belongs to nobody: who holds the claim token can take it over, who holds the manage token can change its
+settings. Its link ends after a week.
+"""
+
+from typing import NamedTuple
+
+from docshare.contract import media
+from docshare.contract.limits import ANONYMOUS_EXPIRY_MS
+from docshare.contract.plans import MB, PLAN_LIMITS, Plan
+from docshare.contract.problems import Problem
+from docshare.server.models import File
+from docshare.server.multipart import ReceivedFile
+from docshare.server.rules import intake as rules
+from docshare.server.runtime import Runtime
+from docshare.server.services import intake, tokens
+from docshare.server.services.tokens import Tokens
+
+
+class Shared(NamedTuple):
+    """The new file, and its tokens at the one moment they can be seen."""
+
+    file: File
+    tokens: Tokens
+
+
+def admit(rt: Runtime, length: int | None) -> int:
+    """Judge an upload by what is known before its bytes; ``length`` and the result as of ``intake.admit``.
+
+    Raises ``not_found`` where nobody may upload without an account, ``payload_too_large``, ``unavailable``.
+    """
+    if not rt.config.anonymous_uploads:
+        raise Problem("not_found", "There is no such route.")
+    # An office document may be larger than the PDF that is made of it, as on every plan.
+    largest = max(media.input_cap(kind, _plan(rt)) if row.cap else _limit(rt) for kind, row in media.DOCUMENTS.items())
+    if length is not None and length > largest:
+        raise _too_large(rt)
+    rules.require_room(rt.blobs.free_bytes(), length or 0)
+    return largest
+
+
+def take(rt: Runtime, received: ReceivedFile) -> Shared:
+    """Store an uploaded document as a file of nobody; its row and tokens are durable when this returns.
+
+    Raises as ``admit`` and ``intake.store``.
+    """
+    admit(rt, received.part.size)
+    if media.detect_document(received.part.head) == "pdf" and received.part.size > _limit(rt):
+        raise _too_large(rt)
+    document = intake.store(rt, _plan(rt), received)
+    try:
+        if document.size > _limit(rt):
+            raise _too_large(rt)
+        with rt.db.write():
+            row = intake.insert(rt, document, owner_id=None, delete_at=rt.clock() + ANONYMOUS_EXPIRY_MS)
+            return Shared(row, tokens.mint(rt, row.id))
+    except BaseException:
+        rt.blobs.delete(document.blob)
+        raise
+
+
+def _limit(rt: Runtime) -> int:
+    return rt.config.anonymous_limit
+
+
+def _plan(rt: Runtime) -> Plan:
+    """The lowest plan that may store as much as the operator allows."""
+    return next((plan for plan in Plan if PLAN_LIMITS[plan].stored_bytes >= _limit(rt)), Plan.PRO)
+
+
+def _too_large(rt: Runtime) -> Problem:
+    size = f"{_limit(rt) // MB} MB" if _limit(rt) >= MB else f"{_limit(rt)} bytes"
+    hint = "Sign in to share larger files."
+    return Problem("payload_too_large", f"Without an account a file may have {size}, and this one has more.", hint=hint)
