@@ -84,13 +84,3 @@ def test_a_mode_that_does_not_load_leaves_the_pages_readable(browser: Browser, r
         person.page.route(f"**/modes/{mode}.js", lambda route: route.abort())
         person.page.goto(report)
         person.page.locator(".page[data-page='1'] img").wait_for(state="visible")
-
-
-def test_print_shows_the_loaded_pages_whole(desk: Visitor, report: str) -> None:
-    page = desk.open(report)
-    page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
-    page.emulate_media(media="print")
-    first, second = box(page, 1), box(page, 2)
-    page.emulate_media(media="screen")
-    assert first["height"] / first["width"] == pytest.approx(842 / 595, rel=0.02)
-    assert second["y"] >= first["y"] + first["height"] - 1

@@ -121,6 +121,12 @@ def shift(page: Page) -> float:
     return float(page.evaluate("window.shifts.reduce((sum, value) => sum + value, 0)"))
 
 
+def stand_between(page: Page) -> None:
+    """Look at all that ``page`` asks for, from its next load to its end. Without it the browser begins and ends to look
+    with the first route and the last, and what an open page asks for in the same moment slips past a new route."""
+    page.route("http://nobody.invalid/", lambda route: route.abort())
+
+
 class Gate:
     """Holds back what the browser asks for below ``pattern`` until it is opened. ``held``: what waits."""
 

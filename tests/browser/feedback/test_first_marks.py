@@ -9,8 +9,9 @@ from tests.support.proof import Proof
 
 
 def test_two_first_marks_at_once_are_of_one_reader(proof: Proof, reader: Reader) -> None:
-    page = reader().open(proof.url)
-    gate = Gate(page, "**/marks/*")
+    person = reader()
+    gate = Gate(person.page, "**/marks/*")
+    page = person.open(proof.url)
     page.keyboard.press("1")
     page.keyboard.press("ArrowRight")
     at_page(page, 2)

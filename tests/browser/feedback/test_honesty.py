@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.feedback.conftest import POCKET, Reader
 from tests.support.axe import serious
-from tests.support.browsing import Gate, visitor
+from tests.support.browsing import Gate, stand_between, visitor
 from tests.support.proof import Proof
 
 WORDS = "A thought that took a while to write"
@@ -31,6 +31,7 @@ IDS = [f"{status}-{words.split()[-2]}" for status, _, _, words in REFUSALS]
 def page(browser: Browser, proof: Proof) -> Any:
     """A reader's page; failed requests are complaints of the browser, so those are not looked at."""
     with visitor(browser) as person:
+        stand_between(person.page)
         yield person.open(proof.url)
 
 
@@ -120,13 +121,13 @@ def test_marks_that_come_too_fast_wait_and_are_all_kept_under_one_notice(page: P
 
     def slow_down(route: Route) -> None:
         refused.append(route.request.url)
-        route.fulfill(status=429, headers={"Retry-After": "1"}, content_type=PLAIN, body="slow down")
+        route.fulfill(status=429, headers={"Retry-After": "3"}, content_type=PLAIN, body="slow down")
 
     page.route("**/marks/*", slow_down)
     for number in (1, 2, 3):
         page.get_by_role("group", name=f"Mark page {number}").get_by_role("button", name="Pick").click()
     notice = page.locator("#feedback-words")
-    expect(notice).to_have_text("That was fast. The other marks are saved in a moment; keep this page open.")
+    expect(notice).to_have_text("That was fast. The other marks are saved in 3 seconds; keep this page open.")
     assert len(refused) == 1
     expect(page.locator(".verdict[aria-pressed='true']")).to_have_count(3)
     page.unroute("**/marks/*")

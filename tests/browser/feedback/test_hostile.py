@@ -132,8 +132,9 @@ def test_labels_and_addresses_of_hotspots_are_harmless(proof: Proof, reader: Rea
 def test_a_refusal_that_holds_markup_is_shown_as_text(proof: Proof, reader: Reader) -> None:
     person = reader()
     set_trap(person)
+    refusal = {"status": 400, "content_type": "text/plain", "body": PAYLOADS[7]}
+    person.page.route("**/notes", lambda route: route.fulfill(**refusal))
     page = person.open(proof.url)
-    page.route("**/notes", lambda route: route.fulfill(status=400, content_type="text/plain", body=PAYLOADS[7]))
     page.locator("#notes-open").click()
     page.get_by_label("Your note").fill("A word")
     page.locator("#note-author").fill("Ada")

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.feedback.conftest import POCKET, Reader
-from tests.support.browsing import visitor
+from tests.support.browsing import stand_between, visitor
 from tests.support.proof import Proof
 from tests.support.served import Served
 from tests.support.waiting import eventually
@@ -100,6 +100,7 @@ def test_a_recording_stops_when_its_page_is_far_away(press: Served, reader: Read
 def test_a_recording_that_cannot_be_played_says_so(browser: Browser, proof: Proof) -> None:
     proof.hotspot(1, "0.1,0.1,0.1,0.05", audio=proof.sound(), label="the greeting")
     with visitor(browser) as person:
+        stand_between(person.page)
         page = person.open(proof.url)
         page.route("**/assets/*", lambda route: route.fulfill(status=500))
         page.get_by_role("button", name="Play the greeting").click()

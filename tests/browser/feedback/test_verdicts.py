@@ -90,8 +90,8 @@ def test_marks_are_on_a_page_that_left_the_window_and_came_again(press: Served, 
 
 def test_of_quick_changes_the_last_one_stands(proof: Proof, reader: Reader) -> None:
     person = reader()
+    gate = Gate(person.page, "**/marks/1")
     page = person.open(proof.url)
-    gate = Gate(page, "**/marks/1")
     for key in "123":
         page.keyboard.press(key)
     assert pressed(page, 1) == ["Reject"]

@@ -1,0 +1,46 @@
+"""A page of another site that got hold of a share page's token and reports reading in its name."""
+
+from contextlib import suppress
+
+import pytest
+from flask import Flask, Response, request, request_finished
+from playwright.sync_api import Browser, Error
+
+from tests.support.browsing import visitor
+from tests.support.counted import Document
+from tests.support.framing import framing
+from tests.support.reader import Reader
+from tests.support.waiting import eventually
+
+_TELL = """async ([url, beacon, way]) => {
+  const body = JSON.stringify(beacon);
+  if (way === "beacon") navigator.sendBeacon(url, body);
+  else if (way === "text") await fetch(url, { method: "POST", mode: "no-cors", body });
+  else await fetch(url, { method: "POST", body, headers: { "Content-Type": "application/json" } }).catch(() => {});
+}"""
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["another port", "another site"])
+@pytest.mark.parametrize("way", ["beacon", "text", "json"])
+def test_what_another_site_reports_counts_nothing(people: Browser, document: Document, way: str, host: str) -> None:
+    stolen = Reader(document.world, document.short_id)
+    beacon = stolen.beacon(input=True, visibleMs=6_000, pages=[{"page": 1, "ms": 6_000, "views": 1, "back": 0}])
+    address = document.url.replace(f"/{document.short_id}", stolen.facts["beaconUrl"])
+    document.world.clock.advance(seconds=10)
+    heard: list[tuple[str, int]] = []
+
+    def hear(_: Flask, response: Response) -> None:
+        heard.append((request.method, response.status_code))
+
+    with framing("about:blank", host) as elsewhere, visitor(people) as person:
+        person.page.goto(elsewhere)
+        with request_finished.connected_to(hear, document.world.app):
+            with suppress(Error):  # what is refused may not even be read there
+                person.page.evaluate(_TELL, [address, beacon, way])
+            eventually(lambda: heard != [])
+    # Whether JSON may be sent the browser asks first, and gets no leave.
+    assert heard == [("OPTIONS", 200) if way == "json" else ("POST", 403)]
+    assert document.sessions() == []
+    assert document.views == 0
+    assert stolen.send(beacon).status_code == 204, "the page itself would have been heard"
+    assert document.views == 1

@@ -1,0 +1,51 @@
+"""Readers whose system asks for less motion: nothing on a share page moves, whatever they do."""
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.support.browsing import at_page, visitor
+from tests.support.proof import Proof
+from tests.support.served import Served
+
+# Notes each animation and transition that begins from the load on and takes any time, and where.
+WATCH = """
+window.moved = [];
+const note = ({ target }) => {
+  for (const one of target.getAnimations({ subtree: true })) {
+    const { duration, iterations } = one.effect.getComputedTiming();
+    if (duration * iterations > 1) window.moved.push(`${target.localName}.${target.className} ${duration} ms`);
+  }
+};
+for (const kind of ["animationstart", "transitionrun"]) document.addEventListener(kind, note, true);
+"""
+
+
+@pytest.fixture(scope="module", params=["standard", "flipbook", "swipe", "magazine"])
+def everything(request: pytest.FixtureRequest, server: Served) -> str:
+    """A document that takes everything that readers can leave, in each mode."""
+    return Proof(server, viewerMode=request.param).url
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_nothing_moves_for_who_asks_for_less_motion(browser: Browser, everything: str, motion: str) -> None:
+    with visitor(browser, reduced_motion=motion) as person:
+        person.page.add_init_script(WATCH)
+        page = person.open(everything)
+        page.keyboard.press("ArrowRight")
+        at_page(page, 2)
+        page.keyboard.press("1")
+        page.locator("#notes-open").click()
+        page.get_by_label("Your note").fill("A word")
+        page.locator("#note-author").fill("Ada")
+        page.get_by_role("button", name="Send").click()
+        page.locator(".note").wait_for()
+        page.locator("#notes-close").click()
+        page.keyboard.press("f")
+        page.locator("#find-words").fill("Page 1")
+        page.keyboard.press("Escape")
+        moved = page.evaluate("window.moved")
+        if motion == "reduce":
+            assert moved == []
+        else:
+            assert moved, "what should be noticed is noticed"
+        assert person.complaints == []
