@@ -23,13 +23,17 @@ _COLOUR = re.compile("#[0-9A-Fa-f]{6}")
 _MEASUREMENT = re.compile("G-[A-Z0-9]{10}")
 _SLUG = re.compile(f"[a-z0-9-]{{1,{limits.SLUG_CHARS}}}")
 _GATE_KEY = re.compile(f"[a-z][a-z0-9_]{{0,{limits.GATE_KEY_CHARS - 1}}}")
-# Letters of every script, but nothing that ends an address or a line: an address is put into mails and pages.
-_EMAIL = re.compile(r"[^@\s\"'(),:;<>\[\\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,64}@(?:[\w-]{1,63}\.)*[\w-]{1,63}")
+# Letters of every script, but nothing that ends an address or a line, not even as an encoded word: an address is put
+# into mails and pages.
+_EMAIL = re.compile(
+    r"(?!.*=\?)[^@\s\"'(),:;<>\[\\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,64}"
+    r"@(?:[\w-]{1,63}\.)*[\w-]{1,63}"
+)
 _EMAIL_CHARS = 254
 _DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+")
 # The authority is matched whole, so userinfo, a backslash or a second reading of the host cannot hide in it.
-_HTTPS_URL = re.compile(
-    r"https://(?:[a-z0-9][a-z0-9._-]*|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(?:[/?#][!#-;=?-\[\]^_a-z{|}~]*)?",
+_WEB_URL = re.compile(
+    r"https?://(?:[a-z0-9][a-z0-9._-]*|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(?:[/?#][!#-;=?-\[\]^_a-z{|}~]*)?",
     re.IGNORECASE | re.ASCII,
 )
 
@@ -159,11 +163,24 @@ def https_url(name: str, value: object, most: int = limits.URL_CHARS) -> str:
     Where it points to is not judged here (see the server's rules for webhook targets).
     """
     url = _string(name, value)
-    match = _HTTPS_URL.fullmatch(url) if len(url) <= most else None
-    if match is None or not 1 <= int(match[1] or 443) <= 65535:
+    if not url.lower().startswith("https:") or not _is_web_url(url, most):
         rule = "an https:// address without user name, spaces or unescaped characters"
         raise refusal(name, f"{rule}, at most {most} characters")
     return url
+
+
+def web_url(name: str, value: object, most: int = limits.URL_CHARS) -> str:
+    """As ``https_url``, but ``http://`` will do."""
+    url = _string(name, value)
+    if not _is_web_url(url, most):
+        rule = "an http:// or https:// address without user name, spaces or unescaped characters"
+        raise refusal(name, f"{rule}, at most {most} characters")
+    return url
+
+
+def _is_web_url(url: str, most: int) -> bool:
+    match = _WEB_URL.fullmatch(url) if len(url) <= most else None
+    return match is not None and 1 <= int(match[1] or 443) <= 65535
 
 
 def slug(name: str, value: object) -> str:

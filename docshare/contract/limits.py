@@ -31,6 +31,8 @@ SESSION_WEBHOOK_TEST = RatePolicy("webhook-test", 10, MINUTE, "address")
 PUBLIC_QR = RatePolicy("public-qr", 60, MINUTE, "address")
 # Spec gap: failed credentials and unknown links are counted by address, or a new token for each guess would be free.
 ADDRESS = RatePolicy("address", 60, MINUTE, "address")
+# Spec gap: every upload without an account costs disk, so an address gets only so many.
+ANONYMOUS_UPLOADS = RatePolicy("anonymous-uploads", 20, HOUR, "address")
 # Spec gap: the values of the design lane are not shown.
 DESIGN_USER = RatePolicy("design-user", 60, MINUTE, "user")
 DESIGN_ADDRESS = RatePolicy("design-address", 60, MINUTE, "address")
@@ -42,6 +44,7 @@ RATE_POLICIES: tuple[RatePolicy, ...] = (
     SESSION_WEBHOOK_TEST,
     PUBLIC_QR,
     ADDRESS,
+    ANONYMOUS_UPLOADS,
     DESIGN_USER,
     DESIGN_ADDRESS,
     DESIGN_UPLOADS,
@@ -105,6 +108,7 @@ BEACONS_KEPT_MS = 90 * DAY  # Spec gap: what a counted session was computed from
 REPORT_REFERRERS = 100
 REPORT_CONTACTS = 1_000  # Spec gap: the newest; the gate stream has all of them
 DENIED_COALESCE_MS = MINUTE
+DENIED_COUNT_MOST = 1_000  # Spec gap: of one access.denied; that many or more
 
 # Versioning
 DEPRECATION_NOTICE_MS = 180 * DAY

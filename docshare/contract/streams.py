@@ -90,6 +90,17 @@ def parse_type(text: str | None) -> str:
     return name
 
 
+def parse_kinds(text: str | None) -> tuple[str, ...]:
+    """The kinds of event that the parameter ``kind`` names, with commas between several (not sent: none, which means
+    all); ``bad_request`` for any other word. Spec gap: parameters of the activity feed."""
+    from docshare.contract.webhooks import ACTIVITY_KINDS  # here: whoever reads a feed loads this module
+
+    kinds = () if text is None else tuple(dict.fromkeys(text.split(",")))
+    if not set(kinds) <= set(ACTIVITY_KINDS):
+        raise Problem("bad_request", "kind must be one or several of " + ", ".join(ACTIVITY_KINDS) + ".")
+    return kinds
+
+
 def parse_since(text: str | None, largest: int) -> int:
     """The cursor of ``since``, clamped to ``largest``; 0 ("newest first") when omitted or unparseable.
 

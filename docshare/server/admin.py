@@ -3,7 +3,7 @@
 import hmac
 import ipaddress
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeGuard
 
 from flask import Flask, Response, jsonify, request
@@ -11,17 +11,33 @@ from flask import Flask, Response, jsonify, request
 from docshare.contract.limits import URL_CHARS
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.server.api import represent
+from docshare.server.api import represent, represent_deliveries, represent_webhooks
 from docshare.server.api.problems import draw
 from docshare.server.instance import instance_key
 from docshare.server.runtime import Runtime
-from docshare.server.services import accounts, checks, hotspots, invites, mail, sign_in, sweeps, trash
+from docshare.server.services import (
+    accounts,
+    checks,
+    deliveries,
+    hotspots,
+    invites,
+    listeners,
+    mail,
+    oauth_clients,
+    sign_in,
+    sweeps,
+    trash,
+    triggers,
+)
+from docshare.server.services.listeners import Wish
 from docshare.server.shell import rt
 from docshare.server.strict_json import parse_object
 
 PATH = "/_admin"
 _TEXT_LIMIT = URL_CHARS
 _BODY_LIMIT = 64 * 1024
+_SET = "set."  # before the keys of the values that an event is triggered with
+_WISH = tuple(field.name for field in fields(Wish))
 
 Arguments = Mapping[str, str]
 
@@ -62,12 +78,45 @@ def _invite(runtime: Runtime, args: Arguments) -> dict[str, Any]:
     return represent.invite(runtime.config.base_url, row)
 
 
+def _deliveries_list(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:  # noqa: ARG001 - as every command
+    return [represent_deliveries.operators(found) for found in deliveries.list_all(runtime)]
+
+
+def _deliveries_show(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    return represent_deliveries.operators_whole(deliveries.show_any(runtime, args["id"]))
+
+
+def _deliveries_retry(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    return represent_deliveries.operators(deliveries.retry_any(runtime, args["id"]))
+
+
+def _listen_start(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    return listeners.start(runtime, Wish(**{key: args.get(key, "") for key in _WISH}))
+
+
+def _trigger(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    wish = triggers.Wish(
+        kind=args["kind"],
+        file=args["file"],
+        variant=args.get("variant", ""),
+        values={key.removeprefix(_SET): value for key, value in args.items() if key.startswith(_SET)},
+        consent=args.get("consent") == "yes",
+        rehearse=args.get("rehearse") == "yes",
+    )
+    return triggers.cause(runtime, wish)
+
+
 def _trash_list(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:
     return [trash.describe(row) for row in trash.list_trashed(runtime, args["email"])]
 
 
 def _hotspot_list(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:
     return [hotspots.describe(row) for row in hotspots.list_hotspots(runtime, args["file"])]
+
+
+def _client_create(runtime: Runtime, args: Arguments) -> dict[str, Any]:
+    redirects = args["redirect-uris"].split()
+    return oauth_clients.create(runtime, args["name"], redirects, public=args.get("public") == "yes")
 
 
 @dataclass(frozen=True)
@@ -91,6 +140,9 @@ COMMANDS: dict[str, Command] = {
     "invite": Command(_invite, needs=("file", "email")),
     "outbox list": Command(lambda runtime, args: mail.list_outbox(runtime)),
     "outbox show": Command(lambda runtime, args: mail.show(runtime, args["uuid"]), needs=("uuid",)),
+    "deliveries list": Command(_deliveries_list),
+    "deliveries show": Command(_deliveries_show, needs=("id",)),
+    "deliveries retry": Command(_deliveries_retry, needs=("id",)),
     "hotspot add": Command(
         lambda runtime, args: hotspots.describe(hotspots.add(runtime, args["file"], args)), ("file", "page", "rect")
     ),
@@ -98,6 +150,16 @@ COMMANDS: dict[str, Command] = {
     "hotspot remove": Command(
         lambda runtime, args: hotspots.describe(hotspots.remove(runtime, args["uuid"])), ("uuid",)
     ),
+    "listen start": Command(_listen_start, needs=("url",)),
+    "listen keep": Command(lambda runtime, args: listeners.keep(runtime, args["uuid"]), needs=("uuid",)),
+    "listen test": Command(
+        lambda runtime, args: represent_webhooks.test_result(listeners.test(runtime, args["uuid"])), ("uuid",)
+    ),
+    "listen stop": Command(lambda runtime, args: listeners.stop(runtime, args["uuid"]), needs=("uuid",)),
+    "client create": Command(_client_create, needs=("name", "redirect-uris")),
+    "client list": Command(lambda runtime, args: oauth_clients.list_clients(runtime)),
+    "client remove": Command(lambda runtime, args: oauth_clients.remove(runtime, args["id"]), needs=("id",)),
+    "trigger": Command(_trigger, needs=("kind", "file")),
     "trash list": Command(_trash_list, needs=("email",)),
     "trash restore": Command(lambda runtime, args: trash.describe(trash.restore_any(runtime, args["file"])), ("file",)),
     "trash purge": Command(lambda runtime, args: trash.describe(trash.purge_any(runtime, args["file"])), ("file",)),

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.server.mailer import parse_server
+from docshare.server.rules.webhook_url import parse_allowed
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 PREFIX = "DOCSHARE_"
@@ -117,6 +118,12 @@ def _import_hosts(value: Any) -> tuple[str, ...]:
     return hosts
 
 
+def _webhook_hosts(value: Any) -> tuple[str, ...]:
+    hosts = _hosts(value)
+    parse_allowed(hosts)
+    return hosts
+
+
 def _networks(value: Any) -> tuple[Network, ...]:
     return tuple(ipaddress.ip_network(item, strict=False) for item in _items(value))
 
@@ -184,7 +191,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "design_uploads": _whole(0, 1_000_000),
     "design_rate": _whole(1, 1_000_000),
     "import_hosts": _import_hosts,
-    "webhook_allow": _hosts,
+    "webhook_allow": _webhook_hosts,
     "ca_bundle": _certificates,
     "design_user_jwks_url": _web_address,
     "design_user_issuer": _text,

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime
-from docshare.server.services import burning, mail, sweeps, tokens, viewing
+from docshare.server.services import (
+    activity_feed,
+    burning,
+    deliveries,
+    denials,
+    listeners,
+    mail,
+    oauth,
+    sweeps,
+    tokens,
+    viewing,
+)
 
 _LOOK_EVERY = 1.0  # seconds between looks at the clock
 
@@ -21,17 +32,24 @@ class Job:
     run: Callable[[Runtime], int]
 
 
+# Also the last thing that a stop does: until then they are in memory only.
+WRITE_DOWN_REFUSALS = Job("write down refused openings", 5, denials.write_down)
 JOBS: tuple[Job, ...] = (
     Job("end reading sessions", 5, viewing.end_due),
     Job("purge the trash", 5, sweeps.purge_due),
+    Job("forget listeners that are gone", 5, listeners.forget_gone),
     Job("destroy what burned", 5, burning.burn_due),
     Job("destroy what expired unclaimed", 5, sweeps.expire_unclaimed),
+    WRITE_DOWN_REFUSALS,
     Job("forget old sign-ins", 3600, sweeps.forget_sign_ins),
     Job("forget tokens of lost files", 3600, tokens.forget_lost),
     Job("forget sessions that were not counted", 3600, viewing.forget_uncounted),
     Job("forget beacons of old sessions", 3600, viewing.forget_beacons),
     Job("forget old reader salts", 3600, viewing.forget_salts),
     Job("forget old mails", 3600, mail.forget_old),
+    Job("forget old deliveries", 3600, deliveries.forget_old),
+    Job("forget old events", 3600, activity_feed.forget_old),
+    Job("forget what apps may no longer do", 3600, oauth.forget_old),
 )
 # A mail server may take its time: that must not hold up anything above.
 MAIL_JOBS: tuple[Job, ...] = (Job("send mails", 5, mail.send_due),)

@@ -8,7 +8,7 @@ import string
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from docshare.server.blobs import Blobs
 from docshare.server.config import Config
@@ -20,6 +20,7 @@ from docshare.server.office.convert import Converter, find_program
 from docshare.server.outbound.exchange import Outbound
 from docshare.server.pdf.engine import Engine
 from docshare.server.pdf.pages import PageStore
+from docshare.server.refusals import Refusals
 from docshare.server.vault import Vault
 
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -45,6 +46,7 @@ class Runtime:
     vault: Vault
     locate: Callable[[str], str | None]
     limits: Limits
+    refusals: Refusals = field(default_factory=Refusals)
 
     def close(self) -> None:
         """Stop the workers and close the database."""
@@ -93,7 +95,7 @@ def build(config: Config) -> Runtime:
         engine=engine,
         pages=PageStore(engine, config.data_dir / "cache"),
         converter=Converter(config.data_dir / "tmp", find_program()),
-        outbound=Outbound(config.ca_bundle, transfers=max(1, config.threads // 2)),
+        outbound=Outbound(config.ca_bundle, transfers=max(1, config.threads // 2), trials=max(1, config.threads // 4)),
         mailer=Mailer(config.smtp_url, config.ca_bundle),
         vault=Vault(config.data_dir / "vault.key", secret),
         locate=locator(config.geoip),

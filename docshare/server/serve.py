@@ -14,8 +14,9 @@ from docshare.server.api.early import make_judge
 from docshare.server.api.problems import draw_error
 from docshare.server.app import create_app
 from docshare.server.blobs import Part
+from docshare.server.dispatcher import Dispatcher
 from docshare.server.instance import Instance
-from docshare.server.jobs import MAIL_JOBS, Worker
+from docshare.server.jobs import MAIL_JOBS, WRITE_DOWN_REFUSALS, Worker, run
 from docshare.server.listener import make_server
 from docshare.server.verdicts import Head, Judge, Refuse, Verdict
 
@@ -87,7 +88,7 @@ def running(door: Door, instance: Instance) -> Iterator[Running]:
     tempfile.tempdir = str(rt.config.data_dir / "tmp")
     door.put_behind(instance)
     loop = threading.Thread(target=door.server.run, name="listener", daemon=True)
-    workers = (Worker(rt), Worker(rt, MAIL_JOBS, "mail"))
+    workers = (Worker(rt), Worker(rt, MAIL_JOBS, "mail"), Dispatcher(rt))
     loop.start()
     for worker in workers:
         worker.start()
@@ -101,3 +102,4 @@ def running(door: Door, instance: Instance) -> Iterator[Running]:
         loop.join()
         for worker in workers:
             worker.join(STOP_SECONDS)
+        run(rt, WRITE_DOWN_REFUSALS)

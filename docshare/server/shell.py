@@ -49,6 +49,13 @@ def forwarded_address(runtime: Runtime, peer: str, forwarded: str | None) -> str
     return peer
 
 
+def own_page(runtime: Runtime, site: str | None, origin: str | None) -> bool:
+    """Whether a request that changes something came from a page of this server, by the values of its ``Sec-Fetch-Site``
+    and ``Origin`` (None: not sent). A client that sends neither is no browser, and holds nobody's cookies by accident.
+    """
+    return site == "same-origin" if site is not None else origin in (None, runtime.config.base_url)
+
+
 def _without_port(hop: str) -> str:
     """``hop`` may be an address, ``1.2.3.4:5678``, ``[::1]`` or ``[::1]:80``; some proxies write the port."""
     found = _HOP_WITH_PORT.fullmatch(hop)

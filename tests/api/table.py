@@ -27,12 +27,24 @@ ROUTES: tuple[tuple[str, str, str | None], ...] = (
     ("GET", "/api/v1/files/{uuid}/readership/pages", "readership:read"),
     ("GET", "/api/v1/files/{uuid}/readership/sessions", "readership:read"),
     ("GET", "/api/v1/files/{uuid}/readership/sessions/{sessionId}", "readership:read"),
+    ("POST", "/api/v1/webhooks", "webhooks:manage"),
+    ("GET", "/api/v1/webhooks", "webhooks:manage"),
+    ("DELETE", "/api/v1/webhooks/{uuid}", "webhooks:manage"),
+    ("POST", "/api/v1/webhooks/{uuid}/test", "webhooks:manage"),
+    ("POST", "/api/v1/webhooks/{uuid}/enable", "webhooks:manage"),
+    ("GET", "/api/v1/webhooks/{uuid}/deliveries", "webhooks:manage"),
+    ("POST", "/api/v1/webhooks/{uuid}/deliveries/{id}/redeliver", "webhooks:manage"),
+    ("POST", "/api/webhooks", "webhooks:manage"),
+    ("GET", "/api/webhooks", "webhooks:manage"),
+    ("DELETE", "/api/webhooks/{uuid}", "webhooks:manage"),
+    ("POST", "/api/webhooks/{uuid}/test", "webhooks:manage"),
     ("GET", "/api/v1/user", "profile"),
     ("GET", "/api/v1/files/{uuid}/page-marks", "readership:read"),
     ("GET", "/api/v1/files/{uuid}/annotations", "readership:read"),
     ("GET", "/api/v1/files/{uuid}/feedback", "readership:read"),
     ("GET", "/api/v1/events", "readership:read"),
     ("GET", "/api/v1/gate-responses", "readership:read"),
+    ("GET", "/api/v1/activity", "readership:read"),
 )
 """``(method, path, scope)``; scope None: callable without a credential."""
 
@@ -43,4 +55,5 @@ UNKNOWN_UUID = "00000000-0000-4000-8000-000000000000"
 
 def address(path: str, name: str = UNKNOWN_UUID) -> str:
     """``path`` with a name in place of its placeholder; what else it names is unknown."""
-    return path.replace("{uuid}", name).replace("{variantUuid}", UNKNOWN_UUID).replace("{sessionId}", UNKNOWN_UUID)
+    path = path.replace("{uuid}", name).replace("{variantUuid}", UNKNOWN_UUID).replace("{sessionId}", UNKNOWN_UUID)
+    return path.replace("{id}", "1")

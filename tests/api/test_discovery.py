@@ -11,6 +11,11 @@ from tests.support.cast import World
 SUCCESS = {
     ("POST", "/api/v1/files/{uuid}/variants"): "201",
     ("DELETE", "/api/v1/files/{uuid}/variants/{variantUuid}"): "204",
+    ("POST", "/api/v1/webhooks"): "201",
+    ("DELETE", "/api/v1/webhooks/{uuid}"): "204",
+    ("POST", "/api/webhooks"): "201",
+    ("DELETE", "/api/webhooks/{uuid}"): "204",
+    ("POST", "/api/v1/webhooks/{uuid}/deliveries/{id}/redeliver"): "202",
 }
 """Where success is not 200."""
 BESIDE = {("GET", "/oembed")}

@@ -59,6 +59,7 @@ def make_runtime(folder: Path, clock: Clock) -> Runtime:
         converter=missing,
         outbound=missing,
         mailer=missing,
+        vault=missing,
         locate=lambda address: None,
         limits=Limits(clock),
     )

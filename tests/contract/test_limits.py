@@ -57,6 +57,7 @@ RATES = [
     ("webhook-test", 10, MINUTE, "address"),
     ("public-qr", 60, MINUTE, "address"),
     ("address", 60, MINUTE, "address"),
+    ("anonymous-uploads", 20, 60 * MINUTE, "address"),
     ("design-user", 60, MINUTE, "user"),
     ("design-address", 60, MINUTE, "address"),
     ("design-uploads", 30, DAY, "user"),

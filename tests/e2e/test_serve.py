@@ -2,10 +2,12 @@
 
 import json
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,25 @@ def test_with_files_the_links_follow_the_base_url(env: dict[str, str], tmp_path:
     finally:
         code, _ = stop(process)
     assert code == 0
+
+
+def test_with_files_their_readers_are_shown_as_they_come(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
+    words = (str(tmp_path / "a.pdf"), "--data", str(tmp_path / "own"), "--port", "0")
+    process, _ = start(*words, env=env, errors=subprocess.PIPE)
+    try:
+        assert any("following view" in line for line in process.stderr)
+        with closing(sqlite3.connect(tmp_path / "own" / "docshare.db", timeout=10)) as database, database:
+            database.execute(
+                "INSERT INTO view_rows (owner_id, file_id, read_at, country, pages_viewed, time_ms) "
+                "SELECT owner_id, id, 1790000000000, 'DE', 1, 1000 FROM files"
+            )
+        link, view = (process.stdout.readline() for _ in range(2))
+    finally:
+        code, _ = stop(process)
+    assert code == 0
+    assert link.startswith("http")
+    assert view.split("\t")[:1] + view.split("\t")[4:6] == ["view", "a.pdf", "DE"]
 
 
 def test_a_document_served_again_keeps_its_link(env: dict[str, str], tmp_path: Path) -> None:

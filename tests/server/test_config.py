@@ -60,6 +60,17 @@ def test_a_host_may_be_an_address_with_or_without_a_port(tmp_path: Path) -> None
     assert load({}, environ, tmp_path, URL).import_hosts == hosts
 
 
+def test_hosts_that_webhooks_may_call_are_names_addresses_and_networks(tmp_path: Path) -> None:
+    environ = {"DOCSHARE_WEBHOOK_ALLOW": "Receiver.lan, 10.0.0.0/8 ::1/128,192.168.7.7"}
+    allowed = ("receiver.lan", "10.0.0.0/8", "::1/128", "192.168.7.7")
+    assert load({}, environ, tmp_path, URL).webhook_allow == allowed
+
+
+def test_a_host_that_webhooks_cannot_be_allowed_stops_the_start_and_names_the_variable(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"DOCSHARE_WEBHOOK_ALLOW.*'\*\.lan'"):
+        load({}, {"DOCSHARE_WEBHOOK_ALLOW": "receiver.lan,*.lan"}, tmp_path, URL)
+
+
 def test_a_file_of_bytes_that_are_no_certificates_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("not one")
     with pytest.raises(ConfigError, match="no certificates"):
@@ -85,6 +96,11 @@ def test_a_file_of_bytes_that_are_no_certificates_stops_the_start(tmp_path: Path
         ('import_hosts = ["*.a.example"]', "import_hosts"),
         ('import_hosts = ["a.example:0"]', "import_hosts"),
         ('import_hosts = ["a.example:65536"]', "import_hosts"),
+        ('webhook_allow = ["10.0.0.0/33"]', "webhook_allow"),
+        ('webhook_allow = ["https://a.example"]', "webhook_allow"),
+        ('webhook_allow = ["*.a.example"]', "webhook_allow"),
+        ('webhook_allow = ["a.example:8080"]', "webhook_allow"),
+        ('webhook_allow = ["127.1"]', "webhook_allow"),
         ('ca_bundle = "/no/such/file.pem"', "ca_bundle"),
         ('ca_bundle = "/dev/null"', "ca_bundle"),
         ('anonymous_uploads = "perhaps"', "anonymous_uploads"),

@@ -25,6 +25,7 @@ from docshare.client.clock import Clock
 
 UUID = "00000000-0000-4000-8000-{:012d}"
 BASE = 1_790_000_000.0  # seconds since 1970 where fake time begins
+_ALONE = {"/gate-responses": "gate", "/activity": "activity"}  # addresses of one stream
 
 
 @dataclass
@@ -71,6 +72,9 @@ def row(stream: str, number: int, at: float | None = None, **more: Any) -> dict[
     from docshare.contract.wire import instant
 
     moment = instant(int((BASE + (number if at is None else at)) * 1000))
+    if stream == "activity":
+        data = {"fileUuid": UUID.format(1), "fileName": "deck.pdf", **more.pop("data", {"name": "Ada"})}
+        return {"id": number, "event": "receipt.confirmed", "timestamp": moment, "data": data} | more
     base = {"id": number, "fileUuid": UUID.format(1), "fileName": "deck.pdf", "readAt": moment}
     if stream == "view":
         base |= {"country": "DE", "pagesViewed": 3, "timeMs": 102_000}
@@ -93,7 +97,8 @@ class FakeApi:
         self.before_page: Callable[[], Answer | None] = lambda: None
         self.wall: Callable[[], float] = lambda: BASE
         self._routes: dict[tuple[str, str], list[Any]] = {}
-        self.on("GET", "/events", self._page)
+        for path in ("/events", "/gate-responses", "/activity"):
+            self.on("GET", path, self._page)
         self.on("GET", "/files", lambda heard: list(self.files))
         self.on("GET", "/user", {"uuid": UUID.format(9), "tier": "pro", "subscription": "pro", "limits": {}})
         self.url = ""
@@ -116,13 +121,15 @@ class FakeApi:
         early = self.before_page()
         if early is not None:
             return early
-        stream = heard.query.get("type", "view")
+        stream = _ALONE.get(heard.path) or heard.query.get("type", "view")
         if stream == "gate" and not self.pro:
             return Answer("This feature requires the pro plan or higher", 403, {"Content-Type": "text/plain"})
         since, limit = int(heard.query.get("since", 0)), min(max(int(heard.query.get("limit", 50)), 1), 100)
         rows = sorted(self.rows[stream], key=lambda each: each["id"])
         if "file" in heard.query:
-            rows = [each for each in rows if each["fileUuid"] == heard.query["file"]]
+            rows = [each for each in rows if each.get("data", each)["fileUuid"] == heard.query["file"]]
+        if "kind" in heard.query:
+            rows = [each for each in rows if each["event"] in heard.query["kind"].split(",")]
         rows = [each for each in rows if each["id"] > since] if since else rows[::-1]
         return rows[:limit]
 

@@ -136,6 +136,7 @@ class Poisoned:
         now = self._world.rt.clock()
         for place, text in zip(range(50), cycle(DOSES), strict=False):
             told = dict.fromkeys(("country", "device", "browser", "source", "referrer", "viewer_mode", "reason"), text)
+            told |= {"email": text, "name": text}
             times = dict.fromkeys(("started_at", "heard_at", "active_at", "counted_at", "ended_at"), now - place)
             names = {"uuid": self._world.rt.uuid(), "opening": str(place), "reader": f"{text}{place}", "class": "human"}
             seen = {"total_pages": PAGES, "pages_viewed": 1, "furthest_page": 1, "shown_pages": PAGES, "time_ms": 9_000}

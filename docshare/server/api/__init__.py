@@ -47,9 +47,14 @@ def _enter() -> None:
     environ: dict[str, Any] = request.environ
     # The bundled listener judged and counted an upload when its head was complete; only it puts these two here.
     tally = Tally.BEFORE if FORM in environ or FORM_ERROR in environ else Tally.NOW
-    g.admission = admit(rt(), entrance, environ.get("HTTP_AUTHORIZATION"), client_address, tally)
+    g.admission = admit(rt(), entrance, _header, client_address, tally)
     if g.admission.refusal is not None:
         raise g.admission.refusal
+
+
+def _header(name: str) -> str | None:
+    value: str | None = request.environ.get(f"HTTP_{name.upper().replace('-', '_')}")
+    return value
 
 
 def _leave(response: Response) -> Response:

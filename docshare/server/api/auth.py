@@ -10,7 +10,9 @@ from enum import Enum, auto
 from docshare.contract.limits import ADDRESS, REQUESTS, RatePolicy
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import Lane
+from docshare.server.api import session_lane
 from docshare.server.api.ratelimit import rate_problem
+from docshare.server.api.session_lane import HeaderOf
 from docshare.server.limits import Allowance, address_key
 from docshare.server.runtime import Runtime
 from docshare.server.services.callers import Caller, authenticate, invalid
@@ -19,14 +21,17 @@ from docshare.server.services.callers import Caller, authenticate, invalid
 @dataclass(frozen=True)
 class Entrance:
     """What a route asks for: ``scope`` None and ``public`` False is an address that is no route; ``policy`` limits a
-    public one by address; ``manage``: manage tokens are known here, otherwise they are no credential; ``owners_only``:
-    known, but only to be refused."""
+    public one by address, and any other besides what limits them all; ``manage``: manage tokens are known here,
+    otherwise they are no credential; ``owners_only``: known, but only to be refused; ``session``: a browser's session
+    will do for a credential; ``safe``: the route changes nothing."""
 
     public: bool = False
     scope: str | None = None
     policy: RatePolicy = REQUESTS
     manage: bool = False
     owners_only: bool = False
+    session: bool = False
+    safe: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,15 +59,19 @@ NOWHERE = Entrance()
 def admit(
     rt: Runtime,
     entrance: Entrance,
-    authorization: str | None,
+    header: HeaderOf,
     address: Callable[[], str],
     tally: Tally = Tally.NOW,
 ) -> Admission:
     """Judge one request.
 
-    Parameters: ``authorization`` the header's value; ``address`` tells the reader's IP where it matters; ``tally`` when
-    the request is counted.
+    Parameters: ``header`` tells the request's headers, ``address`` the reader's IP where it matters; ``tally`` when the
+    request is counted.
     """
+    authorization = header("authorization")
+    # Whoever shows a bearer is judged by that alone: it proves who asks, and no browser adds it by itself.
+    if entrance.session and not authorization and (signed_in := session_lane.holder(rt, header)):
+        return _counted(rt, entrance, signed_in, header, address, tally)
     if entrance.public or not authorization:
         # Spec gap: a request without a credential counts under the general window of its address, not under failures.
         admission = _by_address(rt, entrance, address(), tally)
@@ -75,17 +84,31 @@ def admit(
         count = rt.limits.look if tally is Tally.LATER else rt.limits.hit
         allowance = count(ADDRESS, address_key(address()), rt.config.address_limit)
         return Admission(allowance, refusal=problem if allowance.allowed else rate_problem(allowance))
+    return _counted(rt, entrance, caller, header, address, tally)
+
+
+def _counted(
+    rt: Runtime, entrance: Entrance, caller: Caller, header: HeaderOf, address: Callable[[], str], tally: Tally
+) -> Admission:
+    """The judgement of a request whose ``caller`` is known."""
     # Spec gap: a valid key passes although its address used up its failures, or a stranger behind the same address
     # could lock its owner out. Keyed by the token, so that a header written in another way is no fresh window.
     count = rt.limits.hit if tally is Tally.NOW else rt.limits.look
     allowance = count(REQUESTS, caller.credential, rt.config.rate_limit)
-    return Admission(allowance, caller, _refusal(caller, entrance, allowance, tally))
+    if entrance.policy is not REQUESTS and allowance.allowed:
+        key = address_key(address()) if entrance.policy.per == "address" else caller.credential
+        allowance = count(entrance.policy, key, entrance.policy.limit)
+    refusal = _refusal(caller, entrance, allowance, tally)
+    if refusal is None and caller.lane is Lane.SESSION and not entrance.safe:
+        refusal = session_lane.refusal(rt, header)
+    return Admission(allowance, caller, refusal)
 
 
 def _by_address(rt: Runtime, entrance: Entrance, address: str, tally: Tally) -> Admission:
-    limit = rt.config.rate_limit if entrance.policy is REQUESTS else entrance.policy.limit
+    policy = entrance.policy if entrance.public else REQUESTS
+    limit = rt.config.rate_limit if policy is REQUESTS else policy.limit
     count = rt.limits.look if tally is Tally.LATER else rt.limits.hit
-    allowance = count(entrance.policy, address_key(address), limit)
+    allowance = count(policy, address_key(address), limit)
     return Admission(allowance, refusal=None if allowance.allowed else rate_problem(allowance))
 
 

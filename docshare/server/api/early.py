@@ -78,7 +78,7 @@ def _admit(rt: Runtime, head: Head, target: _Target, tally: Tally) -> Admission:
     return admit(
         rt,
         NOWHERE if target.route is None else target.route.entrance,
-        headers.get("authorization"),
+        headers.get,
         lambda: forwarded_address(rt, head.peer, headers.get("x-forwarded-for")),
         tally,
     )
@@ -97,7 +97,8 @@ def _accept(rt: Runtime, head: Head, target: _Target, admission: Admission) -> A
     problem = admission.refusal or target.problem
     if problem is not None:
         raise problem
-    if target.route is None or target.route.upload is None or admission.caller is None:
+    public = target.route is not None and target.route.entrance.public
+    if target.route is None or target.route.upload is None or (admission.caller is None and not public):
         raise Problem("payload_too_large", f"The body is larger than {SMALL_BODY} bytes.")
     least = None if head.content_length is None else max(head.content_length - FORM_OVERHEAD, 0)
     max_file = target.route.upload(rt, admission.caller, target.names, least)

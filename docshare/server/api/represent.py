@@ -7,6 +7,7 @@ from typing import Any
 from docshare.contract.plans import PLAN_LIMITS
 from docshare.contract.settings import SETTINGS
 from docshare.contract.wire import instant, present
+from docshare.server.services.activity_feed import ActivityRow
 from docshare.server.services.assets import AssetRow
 from docshare.server.services.callers import Caller
 from docshare.server.services.feed import Row
@@ -193,6 +194,16 @@ def _gate_row(row: Row) -> dict[str, Any]:
     ident, uuid, name, read_at, fields = row
     keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": when(read_at), "type": "gate"}
     return present({**keys, "fields": gate_fields(fields)})
+
+
+def activity_row(row: ActivityRow) -> dict[str, Any]:
+    """One row of the activity feed: the delivery envelope of its event and ``id``."""
+    return {
+        "id": row.id,
+        "event": row.event,
+        "timestamp": instant(row.happened_at),
+        "data": json.loads(row.data),
+    }
 
 
 _FEED_ROWS = {"view": _view_row, "download": _download_row, "gate": _gate_row}

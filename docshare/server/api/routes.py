@@ -4,14 +4,24 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from flask import Response
 
-from docshare.contract.limits import PUBLIC_QR, REQUESTS, RatePolicy
+from docshare.contract.limits import (
+    ANONYMOUS_UPLOADS,
+    PUBLIC_QR,
+    REQUESTS,
+    SESSION_WEBHOOK_TEST,
+    WEBHOOK_TEST,
+    RatePolicy,
+)
 from docshare.contract.scopes import OPERATIONS, Lane
 from docshare.server.api import (
     account,
+    activity,
     assets,
+    deliveries,
     discovery,
     events,
     feedback,
@@ -24,21 +34,22 @@ from docshare.server.api import (
     readership,
     settings,
     variants,
+    webhooks,
 )
 from docshare.server.api.auth import Entrance
 from docshare.server.runtime import Runtime
+from docshare.server.services import anonymous, intake, replacing
 from docshare.server.services import assets as asset_service
-from docshare.server.services import intake, replacing
-from docshare.server.services.callers import Caller
 
-UploadJudge = Callable[[Runtime, Caller, dict[str, str], int | None], int]
-"""``(rt, caller, names in the path, least size of the file in bytes or None) -> largest file that may follow``."""
+UploadJudge = Callable[[Runtime, Any, dict[str, str], int | None], int]
+"""``(rt, caller, names in the path, least size of the file in bytes or None) -> largest file that may follow``; of a
+public route there is no caller."""
 
 
 @dataclass(frozen=True)
 class Route:
     """``operation`` names a row of ``scopes.OPERATIONS``; ``view`` takes the caller, unless the route is public, and
-    then the names in the path in their order; ``policy`` limits a public route; ``upload`` judges an upload before its
+    then the names in the path in their order; ``policy`` see ``Entrance``; ``upload`` judges an upload before its
     body, None where only small bodies are taken; ``owners_only``: a manage token is known here only to be refused."""
 
     operation: str
@@ -62,6 +73,8 @@ class Route:
             policy=self.policy,
             manage=Lane.MANAGE in row.lanes,
             owners_only=self.owners_only,
+            session=Lane.SESSION in row.lanes,
+            safe=row.method == "GET",
         )
 
     @cached_property
@@ -92,6 +105,12 @@ ROUTES: tuple[Route, ...] = (
     Route("public.qr", qr.show_public, policy=PUBLIC_QR),
     Route("public.metadata", public.metadata),
     Route(
+        "public.upload",
+        public.upload,
+        policy=ANONYMOUS_UPLOADS,
+        upload=lambda rt, caller, names, size: anonymous.admit(rt, size),
+    ),
+    Route(
         "assets.create",
         assets.create,
         upload=lambda rt, caller, names, size: asset_service.admit(rt, caller, names["uuid"], size),
@@ -109,7 +128,19 @@ ROUTES: tuple[Route, ...] = (
     Route("readership.pages", readership.pages),
     Route("readership.sessions", readership.sessions),
     Route("readership.session", readership.session),
+    Route("webhooks.create", webhooks.create),
+    Route("webhooks.list", webhooks.list_webhooks),
+    Route("webhooks.delete", webhooks.delete),
+    Route("webhooks.test", webhooks.test, policy=WEBHOOK_TEST),
+    Route("webhooks.enable", webhooks.enable),
+    Route("webhooks.deliveries", deliveries.list_deliveries),
+    Route("webhooks.redeliver", deliveries.redeliver),
+    Route("session.webhooks.create", webhooks.create),
+    Route("session.webhooks.list", webhooks.list_webhooks),
+    Route("session.webhooks.delete", webhooks.delete),
+    Route("session.webhooks.test", webhooks.test, policy=SESSION_WEBHOOK_TEST),
     Route("account.get", account.show),
     Route("events.list", events.list_events),
     Route("gate.list", events.list_gate_responses),
+    Route("activity.list", activity.list_activity),
 )

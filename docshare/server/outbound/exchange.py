@@ -76,12 +76,17 @@ class Answer:
 class Outbound:
     """Sends requests for the server.
 
-    Parameters: ``ca_bundle`` certificates trusted besides the system's; ``transfers`` how many downloads may run at
-    once, since each holds a thread of the server; ``resolve`` the name service. Safe to use from many threads.
+    Parameters: ``ca_bundle`` certificates trusted besides the system's; ``resolve`` the name service; and since each
+    holds a thread of the server, ``transfers`` how many downloads may run at once, ``trials`` how many tests of webhooks
+    and as many lookups for new ones. Safe to use from many threads.
     """
 
-    def __init__(self, ca_bundle: Path | None = None, *, transfers: int = 4, resolve: Resolve | None = None) -> None:
+    def __init__(
+        self, ca_bundle: Path | None = None, *, transfers: int = 4, trials: int = 2, resolve: Resolve | None = None
+    ) -> None:
         self.transfers = threading.BoundedSemaphore(transfers)
+        self.trials = threading.BoundedSemaphore(trials)
+        self.lookups = threading.BoundedSemaphore(trials)
         self.resolve = resolve or system_resolve
         self._ca_bundle = ca_bundle
 
@@ -101,6 +106,18 @@ class Outbound:
             if 300 <= response.status < 400:
                 raise Redirected(response.status)
             yield Answer(response, watchdog)
+
+    def vet(self, target: Target, permit: Permit, *, deadline_s: float) -> None:
+        """Look the host of ``target`` up and judge its addresses as ``exchange`` does, without connecting.
+
+        Raises OutboundError: AddressRefused, TimedOut and others.
+        """
+        watchdog = Watchdog(deadline_s)
+        try:
+            with translated(watchdog):
+                self._vetted(target.host, permit, watchdog)
+        finally:
+            watchdog.release()
 
     @cached_property
     def _trust(self) -> ssl.SSLContext:

@@ -17,8 +17,10 @@ def next_attempt(failures: int, now: int) -> int | None:
 
 
 def one_line(text: str) -> str:
-    """``text`` as it can stand in a header: no line ends or control characters (hardening M38), and not too long."""
-    line = " ".join(_NOT_IN_HEADERS.sub(" ", text).split())
+    """``text`` as it can stand in a header: no line ends or control characters (hardening M38), also none that an
+    encoded word would be decoded to, and not too long."""
+    # The library reads "=?utf-8?q?=0D=0A?=" as what it encodes, and writes that into the message.
+    line = " ".join(_NOT_IN_HEADERS.sub(" ", text).replace("=?", "= ?").split())
     return line if len(line) <= _SUBJECT_CHARS else line[: _SUBJECT_CHARS - 1] + "\u2026"
 
 

@@ -128,7 +128,7 @@ def _send(rt: Runtime, row: MailRow) -> bool:
         if rt.db.execute(_CLAIM, (rules.next_attempt(row.attempts + 1, now), row.id, row.attempts)) == 0:
             return False
     try:
-        rt.mailer.send(_message(rt, row))
+        rt.mailer.send(_written(rt, row))
     except Undelivered as error:
         _book_failure(rt, row, error)
         return False
@@ -143,6 +143,13 @@ def _book_failure(rt: Runtime, row: MailRow, error: Undelivered) -> None:
     with rt.db.write():
         rt.db.execute(_FAILED, (next_at, None if next_at else now, str(error), row.id))
     LOGGER.warning("mail not delivered", extra={"mail": row.uuid, "attempt": row.attempts + 1, "error": str(error)})
+
+
+def _written(rt: Runtime, row: MailRow) -> EmailMessage:
+    try:
+        return _message(rt, row)
+    except ValueError as error:  # the library refuses to put it into a header, and will again
+        raise Undelivered(f"the mail cannot be written: {error}", lasting=True) from error
 
 
 def _message(rt: Runtime, row: MailRow) -> EmailMessage:

@@ -87,6 +87,15 @@ def _purge(rt: Runtime, file_id: int) -> bool:
     return True
 
 
+def drop_deliveries(rt: Runtime, webhook_id: int) -> None:
+    """Destroy the deliveries of a webhook that is to go; those that come in meanwhile go with it."""
+    _in_batches(
+        rt,
+        f"DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE webhook_id = ? LIMIT {BATCH})",  # noqa: S608
+        webhook_id,
+    )
+
+
 def unattribute(rt: Runtime, variant_id: int) -> None:
     """Let what a variant's readers did stay with the file alone; its label goes from the record of events, for no
     redaction can reach it any more."""

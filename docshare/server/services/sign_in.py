@@ -37,6 +37,12 @@ class SignedIn:
     csrf: str
 
 
+def cookie_name(rt: Runtime) -> str:
+    """The name of the session's cookie."""
+    # By this prefix a browser takes the cookie only over HTTPS, from this very host, for all of it and nothing else.
+    return "__Host-docshare_session" if rt.config.secure else "docshare_session"
+
+
 def create_link(rt: Runtime, email: str) -> str:
     """A sign-in link for the account of ``email``: an absolute URL that works once, for 10 minutes.
 

@@ -3,7 +3,7 @@
 from docshare.contract.limits import UNCLAIMED_KEPT_MS
 from docshare.server.blobs import Swept
 from docshare.server.runtime import Runtime
-from docshare.server.services import burning, purging, tokens
+from docshare.server.services import burning, dispatching, purging, tokens
 
 _KEPT_BLOBS = "SELECT blob FROM files WHERE destroyed_at IS NULL UNION ALL SELECT blob FROM assets"
 _KEPT_VERSIONS = "SELECT uuid, content_version FROM files WHERE destroyed_at IS NULL"
@@ -14,8 +14,9 @@ UPDATE files SET trashed_at = ?1, purge_at = ?1 WHERE owner_id IS NULL AND delet
 
 
 def at_start(rt: Runtime) -> Swept:
-    """Before the server answers: remove partial uploads, bytes and derived pages without a row, and finish deletions
-    that a crash cut short."""
+    """Before the server answers: remove partial uploads, bytes and derived pages without a row, finish deletions that a
+    crash cut short, and let go of deliveries that it kept from being booked."""
+    dispatching.release(rt)
     swept = rt.blobs.sweep(frozenset(blob for (blob,) in rt.db.stream(_KEPT_BLOBS)))
     purge_due(rt)
     rt.pages.forget_others(dict(rt.db.stream(_KEPT_VERSIONS)))

@@ -7,10 +7,11 @@ beacons when the session ends.
 from dataclasses import dataclass
 from typing import Any
 
+from docshare.contract.wire import present
 from docshare.server.rules import reading
 from docshare.server.rules.reading import Beacon, Reading
 from docshare.server.runtime import Runtime
-from docshare.server.services import invites, notices, rollups
+from docshare.server.services import activity, invites, notices, rollups
 
 BEACONS_KEPT = 2_000  # of one session, as received: over five hours of reading; later ones only add to its pages
 
@@ -62,6 +63,10 @@ _APPEND_TO_FEED = (
     "INSERT INTO view_rows (owner_id, file_id, hidden, read_at, country, pages_viewed, time_ms) "
     "SELECT f.owner_id, f.id, f.trashed_at IS NOT NULL, s.started_at, s.country, s.pages_viewed, s.time_ms "
     "FROM view_sessions s JOIN files f ON f.id = s.file_id WHERE s.id = ? AND f.owner_id IS NOT NULL"
+)
+_TOLD = (
+    "SELECT s.uuid, s.pages_viewed, s.time_ms, s.variant_id, v.uuid, v.label "
+    "FROM view_sessions s LEFT JOIN variants v ON v.id = s.variant_id WHERE s.id = ?"
 )
 
 
@@ -165,15 +170,25 @@ def _count(rt: Runtime, session: Session, now: int) -> None:
 
 
 def end(rt: Runtime, session: Session) -> None:
-    """Write down that ``session`` has ended, at the moment the rule says; a counted one enters the feed
-    and the sums of its file. It happens once: the times of its beacons stay, and are not added again."""
+    """Write down that ``session`` has ended, at the moment the rule says; a counted one enters the feed, the record
+    of events and the sums of its file. It happens once: the times of its beacons stay, and are not added again."""
+    ended_at = reading.ends_at(session.reading)
     rt.db.execute(_ADD_PAGES_OF_BEACONS, (session.id,))
     rt.db.execute(_CUT_VIEWS, (session.reading.turns + 1, session.id))
     seen, furthest = rt.db.rows(_SUM_UP, (session.id, reading.SEEN_MS))[0]
-    rt.db.execute(_CLOSE, (reading.ends_at(session.reading), seen, furthest, session.id))
+    rt.db.execute(_CLOSE, (ended_at, seen, furthest, session.id))
     if session.reading.counted_at is not None:
         rt.db.execute(_APPEND_TO_FEED, (session.id,))
+        _tell(rt, session, ended_at)
         rollups.ended(rt, session.id)
+
+
+def _tell(rt: Runtime, session: Session, ended_at: int) -> None:
+    """Spec: Webhook event kinds, file.viewed. Spec gap: what was not counted, an owner's preview too, is no event."""
+    ((uuid, seen, time_ms, variant_id, variant, label),) = rt.db.rows(_TOLD, (session.id,))
+    read = {"pagesViewed": seen, "timeMs": time_ms, "sessionId": uuid}
+    extras = present({**read, "variantUuid": variant, "variantLabel": label})
+    activity.record(rt, session.file_id, "file.viewed", extras, at=ended_at, variant_id=variant_id)
 
 
 def forget_uncounted(rt: Runtime, ended_by: int, limit: int) -> int:

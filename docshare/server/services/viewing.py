@@ -17,6 +17,7 @@ from docshare.server.rules.reading import Beacon
 from docshare.server.rules.view_token import Opening
 from docshare.server.runtime import Runtime
 from docshare.server.services import entry, links, rollups, view_sessions, viewers
+from docshare.server.services.batches import in_batches
 from docshare.server.services.links import Link
 from docshare.server.services.secrets import instance_secret
 from docshare.server.services.view_sessions import Place, Session
@@ -113,7 +114,7 @@ def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
 def end_due(rt: Runtime) -> int:
     """End the sessions whose reader has left; counted ones enter the feed in the same transaction. Returns how many."""
     now = rt.clock()
-    return _in_batches(rt, lambda: _end_batch(rt, now))
+    return in_batches(rt, _END_BATCH, lambda: _end_batch(rt, now))
 
 
 def _end_batch(rt: Runtime, now: int) -> int:
@@ -126,24 +127,13 @@ def _end_batch(rt: Runtime, now: int) -> int:
 def forget_uncounted(rt: Runtime) -> int:
     """Delete the sessions that ended 90 days ago and were not counted, with their beacons. Returns how many."""
     ended_by = rt.clock() - UNCOUNTED_KEPT_MS
-    return _in_batches(rt, lambda: view_sessions.forget_uncounted(rt, ended_by, _END_BATCH))
+    return in_batches(rt, _END_BATCH, lambda: view_sessions.forget_uncounted(rt, ended_by, _END_BATCH))
 
 
 def forget_beacons(rt: Runtime) -> int:
     """Delete what counted sessions were computed from, 90 days after they ended. Returns of how many sessions."""
     now = rt.clock()
-    return _in_batches(rt, lambda: rollups.forget_beacons(rt, now, _END_BATCH))
-
-
-def _in_batches(rt: Runtime, work: Callable[[], int]) -> int:
-    """Do ``work`` in transactions of its own until it has less than a batch to do; returns how much it did."""
-    done = 0
-    while True:
-        with rt.db.write():
-            batch = work()
-        done += batch
-        if batch < _END_BATCH:
-            return done
+    return in_batches(rt, _END_BATCH, lambda: rollups.forget_beacons(rt, now, _END_BATCH))
 
 
 def forget_salts(rt: Runtime) -> int:

@@ -10,20 +10,14 @@ import hmac
 from flask import request
 
 from docshare.contract.problems import Problem
-from docshare.server.shell import rt
+from docshare.server.shell import own_page, rt
 
 FIELD = "csrf"  # name of the form field, and of nothing else
 
 
 def require_own_page() -> None:
     """Raise ``forbidden`` unless the running request was sent by a page of this server."""
-    site = request.headers.get("Sec-Fetch-Site")
-    if site is not None:
-        if site != "same-origin":
-            raise _refused()
-        return
-    origin = request.headers.get("Origin")
-    if origin is not None and origin != rt().config.base_url:
+    if not own_page(rt(), request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")):
         raise _refused()
 
 

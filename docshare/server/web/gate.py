@@ -9,7 +9,7 @@ from docshare.server.services import entry, page_range
 from docshare.server.services.entry import Offer
 from docshare.server.services.links import Link
 from docshare.server.shell import client_address, rt
-from docshare.server.web import csrf, gate_page, headers, troubles, viewer_cookie
+from docshare.server.web import csrf, gate_page, headers, refused, troubles, viewer_cookie
 from docshare.server.web.gate_page import VALUE, Attempt
 from docshare.server.web.public import embedded_link, found_link
 from docshare.server.web.sign_in import session_cookie
@@ -34,6 +34,7 @@ def enter(name: str) -> Response:
         _check_request()
         return _enter(name, found_link(rt(), name), embed=False)
     except Problem as problem:
+        refused.tell(name, problem)
         return troubles.page(problem)
 
 
@@ -44,6 +45,7 @@ def enter_embedded(name: str) -> Response:
         _check_request()
         answer = _enter(name, embedded_link(rt(), name), embed=True)
     except Problem as problem:
+        refused.tell(name, problem)
         answer = troubles.page(problem)
     return headers.allow_framing(answer)
 
@@ -80,6 +82,7 @@ def _enter(name: str, link: Link, *, embed: bool) -> Response:
     except Problem as problem:
         if problem.code not in _IN_THE_FORM:
             raise
+        refused.tell(name, problem)
         return _again(name, link, Attempt(problem, values), embed=embed)
     viewer_cookie.keep(answer, link, token)
     return answer

@@ -1,6 +1,7 @@
 """The share page, the same page for framing, and the page images and texts that it loads.
 
-Nothing here writes: a GET of a share page, by whomever, changes no row. What a reader does is told by beacons.
+Nothing here writes: a GET of a share page, by whomever, changes no row. What a reader does is told by beacons; of one
+who is refused a number in memory knows, see ``refused``.
 """
 
 import re
@@ -29,6 +30,7 @@ from docshare.server.web import (
     gate_page,
     headers,
     plain,
+    refused,
     troubles,
     viewer_cookie,
 )
@@ -69,6 +71,7 @@ def share_page(name: str) -> Response:
     try:
         return _page(found_link(rt(), name), name, embed=False)
     except Problem as problem:
+        refused.tell(name, problem)
         return troubles.page(problem)
 
 
@@ -78,6 +81,7 @@ def embed_page(name: str) -> Response:
     try:
         return headers.allow_framing(_page(embedded_link(rt(), name), name, embed=True))
     except Problem as problem:
+        refused.tell(name, problem)
         return headers.allow_framing(troubles.page(problem))
 
 

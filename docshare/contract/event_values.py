@@ -1,0 +1,57 @@
+"""Values of an event's data as people type them behind ``key=``: readers that say what a value must be.
+
+A reader takes the text and returns the value, or raises ValueError whose words complete "is not ...".
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from docshare.contract.fields import is_uuid
+from docshare.contract.wire import parse_instant
+
+Reader = Callable[[str], Any]
+
+_WHOLE = re.compile("0|[1-9][0-9]{0,14}", re.ASCII)
+
+
+def text(value: str) -> str:
+    """Any text, as it is."""
+    return value
+
+
+def whole(low: int, high: int | None = None) -> Reader:
+    """A reader of whole numbers from ``low`` to ``high``, both included; None for no end."""
+    bounds = f" from {low}" + ("" if high is None else f" to {high}")
+
+    def read(value: str) -> int:
+        if _WHOLE.fullmatch(value) is None or int(value) < low or (high is not None and int(value) > high):
+            raise ValueError(f"a whole number{bounds}")
+        return int(value)
+
+    return read
+
+
+def word(*words: str) -> Reader:
+    """A reader of one of ``words``."""
+
+    def read(value: str) -> str:
+        if value not in words:
+            raise ValueError(" or ".join(words))
+        return value
+
+    return read
+
+
+def uuid(value: str) -> str:
+    """A UUID, in lower case."""
+    if not is_uuid(value):
+        raise ValueError("a UUID")
+    return value.lower()
+
+
+def moment(value: str) -> str:
+    """An RFC 3339 time, as it is."""
+    if parse_instant(value) is None:
+        raise ValueError("a time such as 2026-11-21T09:00:00.000Z")
+    return value

@@ -1,0 +1,18 @@
+"""The activity feed: ``GET /api/v1/activity``, an addition."""
+
+from flask import Response, request
+
+from docshare.contract.streams import ACTIVITY, parse_kinds, parse_limit, parse_since
+from docshare.server.api import answers, represent
+from docshare.server.services import activity_feed
+from docshare.server.services.callers import Caller
+from docshare.server.shell import rt
+
+
+def list_activity(caller: Caller) -> Response:
+    """``GET /activity``: one page of everything that happened. Raises ``bad_request`` for an unknown ``kind``."""
+    args = request.args
+    kinds = parse_kinds(args.get("kind"))
+    since, limit = parse_since(args.get("since"), ACTIVITY.largest), parse_limit(args.get("limit"))
+    rows = activity_feed.page(rt(), caller, since=since, limit=limit, file=args.get("file"), kinds=kinds)
+    return answers.json([represent.activity_row(row) for row in rows])

@@ -1,0 +1,24 @@
+"""What was sent to a webhook, and sending it again. Spec gap: additions."""
+
+from flask import Response, request
+
+from docshare.contract.streams import INT64_MAX, parse_limit, parse_since
+from docshare.server.api import answers, represent_deliveries
+from docshare.server.services import deliveries
+from docshare.server.services.callers import Caller
+from docshare.server.shell import rt
+
+
+def list_deliveries(caller: Caller, webhook: str) -> Response:
+    """``GET /webhooks/{uuid}/deliveries``: with the cursor rules of the gate stream."""
+    since = parse_since(request.args.get("since"), INT64_MAX)
+    rows = deliveries.page(rt(), caller, webhook, since=since, limit=parse_limit(request.args.get("limit")))
+    return answers.json([represent_deliveries.delivery(row) for row in rows])
+
+
+def redeliver(caller: Caller, webhook: str, delivery: str) -> Response:
+    """``POST /webhooks/{uuid}/deliveries/{id}/redeliver``: the row, queued again."""
+    row = deliveries.redeliver(rt(), caller, webhook, delivery)
+    response = answers.json(represent_deliveries.delivery(row))
+    response.status_code = 202
+    return response

@@ -1,0 +1,38 @@
+"""Webhooks, the same views on both lanes: ``/api/v1/webhooks`` and ``/api/webhooks`` (section Webhooks)."""
+
+from flask import Response
+
+from docshare.server.api import answers, bodies, represent_webhooks
+from docshare.server.services import webhooks
+from docshare.server.services.callers import Caller
+from docshare.server.shell import rt
+
+
+def create(caller: Caller) -> Response:
+    """``POST /webhooks``: 201, the new webhook and its secret, which is shown here only."""
+    made = webhooks.create(rt(), caller, bodies.json_object())
+    response = answers.json({"webhook": represent_webhooks.webhook(made.row), "secret": made.secret})
+    response.status_code = 201
+    return response
+
+
+def list_webhooks(caller: Caller) -> Response:
+    """``GET /webhooks``: all of them, newest first."""
+    rows = webhooks.list_webhooks(rt(), caller)
+    return answers.json({"webhooks": [represent_webhooks.with_health(row) for row in rows]})
+
+
+def delete(caller: Caller, webhook: str) -> Response:
+    """``DELETE /webhooks/{uuid}``: 204; what waits to be sent goes with it."""
+    webhooks.delete(rt(), caller, webhook)
+    return Response(status=204)
+
+
+def test(caller: Caller, webhook: str) -> Response:
+    """``POST /webhooks/{uuid}/test``: 200 and how the delivery went, whether it arrived or not."""
+    return answers.json(represent_webhooks.test_result(webhooks.test(rt(), caller, webhook)))
+
+
+def enable(caller: Caller, webhook: str) -> Response:
+    """``POST /webhooks/{uuid}/enable``: the webhook, active. Spec gap: an addition."""
+    return answers.json(represent_webhooks.with_health(webhooks.enable(rt(), caller, webhook)))

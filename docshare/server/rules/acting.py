@@ -1,0 +1,59 @@
+"""What the page of a reader reports who reads on purpose (``docshare trigger``): the same beacons as a browser's. Pure.
+
+The pages are read one after the other, each as long as the others; then the page is hidden.
+"""
+
+from typing import Any, NamedTuple
+
+_EVERY_MS = 30_000  # of reading in one beacon. A page takes a second or more, so no beacon names too many.
+LEAST_PAGE_MS = 1_000
+
+
+class Report(NamedTuple):
+    """One beacon without its token, sent ``after_ms`` after the page was opened."""
+
+    after_ms: int
+    body: dict[str, Any]
+
+
+def reports(pages: int, time_ms: int) -> list[Report]:
+    """The beacons of somebody who reads the first ``pages`` pages, which together takes ``time_ms``, and leaves.
+
+    A page takes at least ``LEAST_PAGE_MS``: less was not seen (``reading.SEEN_MS``).
+    """
+    chunks: list[list[dict[str, int]]] = [[]]
+    for page in range(1, pages + 1):
+        left, fresh = time_ms // pages + (page <= time_ms % pages), 1
+        while left:
+            part = min(left, _EVERY_MS - _time(chunks[-1]))
+            if not part:
+                chunks.append([])
+                continue
+            chunks[-1].append({"page": page, "ms": part, "views": fresh, "back": 0})
+            left, fresh = left - part, 0
+    return list(_reports(chunks))
+
+
+def _reports(chunks: list[list[dict[str, int]]]) -> list[Report]:
+    sent: list[Report] = []
+    after = 0
+    for seq, chunk in enumerate(chunks):
+        after += _time(chunk)
+        turns = sum(page["views"] for page in chunk) - (seq == 0)  # to the first page nobody turns
+        body = {
+            "part": 0,
+            "seq": seq,
+            "ageMs": after,
+            "visible": seq < len(chunks) - 1,
+            "visibleMs": _time(chunk),
+            "input": True,
+            "turns": turns,
+            "backTurns": 0,
+            "pages": chunk,
+        }
+        sent.append(Report(after, body))
+    return sent
+
+
+def _time(chunk: list[dict[str, int]]) -> int:
+    return sum(page["ms"] for page in chunk)

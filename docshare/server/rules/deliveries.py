@@ -1,0 +1,85 @@
+"""Deliveries to webhooks: whose turn it is, what state one is in, and the mail about a disabled webhook. Pure."""
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from docshare.contract.webhooks import DISABLE_AFTER
+
+# At once, so that receivers that hang cannot hold all senders (hardening M27).
+PER_PEER = 4
+PER_ACCOUNT = 16
+
+
+class Lane(NamedTuple):
+    """What the caps count: the account, and the ``peer`` (host:port) that it sends to."""
+
+    account_id: int
+    peer: str
+
+
+class Due(NamedTuple):
+    """A delivery that waits for a sender since ``next_at`` (ms); ``served_at``: when its webhook last had one, 0 if
+    never."""
+
+    served_at: int
+    next_at: int
+    id: int
+    lane: Lane
+
+
+def pick(due: Iterable[Due], in_flight: Iterable[Lane], free: int) -> list[Due]:
+    """Whose turn it is, ``free`` deliveries at most: first those of the account with the fewest ``in_flight``, then of
+    the peer with the fewest, then of the webhook whose last turn is longest ago; nobody above the caps."""
+    accounts: Counter[int] = Counter()
+    peers: Counter[str] = Counter()
+
+    def load(lane: Lane) -> tuple[int, int]:
+        return accounts[lane.account_id], peers[lane.peer]
+
+    def take(lane: Lane) -> None:
+        accounts[lane.account_id] += 1
+        peers[lane.peer] += 1
+
+    for lane in in_flight:
+        take(lane)
+    queue = [(load(row.lane), row) for row in due]
+    heapq.heapify(queue)
+    picked: list[Due] = []
+    while queue and len(picked) < free:
+        known, row = heapq.heappop(queue)
+        now = load(row.lane)
+        if now[0] >= PER_ACCOUNT or now[1] >= PER_PEER:
+            continue
+        if now != known:  # the lane has got fuller since it was put in line
+            heapq.heappush(queue, (now, row))
+            continue
+        take(row.lane)
+        picked.append(row)
+    return picked
+
+
+def state(next_at: int | None, delivered_at: int | None) -> str:
+    """A word of ``DELIVERY_STATES``."""
+    if next_at is not None:
+        return "queued"
+    return "abandoned" if delivered_at is None else "delivered"
+
+
+def disabled_mail(peer: str, uuid: str) -> tuple[str, str]:
+    """Subject and text of the one mail about the webhook ``uuid``, which sent to ``peer`` (host:port). The rest of its
+    address stays out: it may hold a secret of the receiver."""
+    host = peer.rpartition(":")[0]
+    body = (
+        f"Your webhook to {host} has been switched off: the last {DISABLE_AFTER} events could not be delivered, each\n"
+        "after five attempts. What was still waiting for it has been dropped, and no more events are sent to it.\n\n"
+        f"    Webhook: {uuid}\n\n"
+        "See what went wrong:\n\n"
+        f"    docshare webhooks deliveries {uuid}\n\n"
+        "Once the receiver answers again, switch the webhook on:\n\n"
+        f"    docshare webhooks enable {uuid}\n\n"
+        "Dropped events are kept for 90 days; the same list has their numbers, and each can be sent again:\n\n"
+        f"    docshare webhooks redeliver {uuid} NUMBER\n"
+    )
+    return f"Your webhook to {host} has been switched off", body

@@ -1,0 +1,57 @@
+"""What a webhook may be, and the event that tries it out (section Webhooks). Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from docshare.contract import fields, webhooks
+from docshare.contract.problems import Problem
+from docshare.contract.wire import instant
+
+_NO_UUID = "00000000-0000-0000-0000-000000000000"
+_NO_FILE = "example.pdf"
+_FORMAT = fields.word(*webhooks.FORMATS)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a body asks for: the ``url`` as sent, the kinds of ``events`` and the ``format``; ``file`` names the one
+    that it is for (empty where the body names none that could exist), None: for all."""
+
+    url: object
+    events: list[str]
+    format: str
+    file: str | None
+
+
+def read_create(body: Mapping[str, Any]) -> Wish:
+    """The body of a create. Raises ``bad_request`` for the first field that is malformed."""
+    # Spec: Webhooks. A malformed fileUuid gets the same 404 as one of nobody.
+    file = body.get("fileUuid", "")
+    return Wish(
+        url=body.get("url"),
+        events=webhooks.event_kinds("events", body.get("events")),
+        format=_FORMAT("format", body["format"]) if "format" in body else webhooks.DEFAULT_FORMAT,
+        file=(file if isinstance(file, str) else "") if "fileUuid" in body else None,
+    )
+
+
+def require_place(standing: int) -> None:
+    """Raise ``bad_request`` when an account with ``standing`` webhooks can have no more; those for one file and those
+    that were disabled count too."""
+    if standing >= webhooks.WEBHOOKS_PER_ACCOUNT:
+        raise Problem(
+            "bad_request",
+            f"The account has {webhooks.WEBHOOKS_PER_ACCOUNT} webhooks, which is the most an account can have.",
+            hint="Delete a webhook; disabled ones count too.",
+        )
+
+
+def trial(file: tuple[str, str] | None, now: int) -> dict[str, Any]:
+    """The envelope of a test delivery at ``now`` (milliseconds).
+
+    Parameters: ``file`` UUID and name of a document that it can tell of; None: there is none, so it makes one up.
+    """
+    # Spec gap: the data of webhook.test. A real document, so that the link in a Slack message leads somewhere.
+    uuid, name = file or (_NO_UUID, _NO_FILE)
+    return {"event": webhooks.TEST_KIND, "timestamp": instant(now), "data": {"fileUuid": uuid, "fileName": name}}

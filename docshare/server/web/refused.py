@@ -1,0 +1,21 @@
+"""Telling the owner of a link that somebody could not open it (gap choices: Additions, ``access.denied``)."""
+
+from flask import request
+
+from docshare.contract.problems import Problem
+from docshare.server.services import denials, sign_in
+from docshare.server.services.denials import Asker
+from docshare.server.shell import rt
+from docshare.server.web.beacons import loads_ahead
+from docshare.server.web.sign_in import session_cookie
+
+
+def tell(name: str, problem: Problem) -> None:
+    """Count that the running request, which opens the link ``name``, is refused with ``problem``."""
+    asker = Asker(
+        user_agent=request.headers.get("User-Agent", ""),
+        account_id=sign_in.viewer_account(rt(), session_cookie()),
+        unread=request.method == "HEAD" or loads_ahead(),
+        acts=request.method == "POST",
+    )
+    denials.refused(rt(), name, problem, asker)

@@ -1,0 +1,281 @@
+"""Whom webhooks may call: every forbidden address at the registration, at a test and at a real send, with a tripwire on
+every connection (section Webhooks, "URL rules"; hardening F8, M25)."""
+
+import ipaddress
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from docshare.server.dispatcher import deliver_due
+from docshare.server.models import Account, Webhook
+from docshare.server.outbound.addresses import Address
+from docshare.server.outbound.exchange import system_resolve
+from docshare.server.pdf.engine import Engine
+from tests.support.cast import World, make_runtime, make_world
+from tests.support.clock import Clock
+from tests.support.forbidden_urls import F8, FORMS, NAMES, PUBLIC
+from tests.support.receivers import happen, receiver_at
+from tests.support.rows import count
+from tests.support.tripped import dialled
+
+EVENTS = ["content.replaced"]
+NOT_CALLED = "The host of url cannot be called: it must be found by its name, at public addresses only."
+NUMBER = "0123456789abcdefx.:"
+URLS = [*FORMS, *(f"https://{name}/hook" for name in NAMES)]
+
+
+def found_at(*texts: str) -> list[Address]:
+    return [ipaddress.ip_address(text) for text in texts]
+
+
+def look_up(host: str) -> list[Address]:
+    """The name service of this world: numbers, in every form, are what they are to the system's."""
+    if host in NAMES:
+        return found_at(*NAMES[host])
+    return found_at(PUBLIC) if host.strip(NUMBER) else system_resolve(host)
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[World]:
+    """One instance for all addresses, whose operator has allowed nothing."""
+    clock = Clock()
+    rt = make_runtime(tmp_path_factory.mktemp("guarded"), clock, engine, rate_limit=1_000_000)
+    rt.outbound.resolve = look_up
+    world = make_world(rt, clock)
+    world.pia.upload()
+    yield world
+    rt.converter.close()
+    rt.pages.close()
+    rt.db.close()
+
+
+def create(world: World, url: object) -> Any:
+    return world.pia.post("/api/v1/webhooks", json={"url": url, "events": EVENTS})
+
+
+def smuggled(world: World, url: str) -> str:
+    """A webhook with an address that came past the registration, from another time or rule; returns its UUID."""
+    uuid = world.rt.uuid()
+    with world.rt.db.write():
+        Webhook.create(
+            uuid=uuid, account=Account.get(Account.email == world.pia.email), url=url, peer="hook.example:443",
+            format="json", events=json.dumps(EVENTS), secret=world.rt.vault.seal("whsec_00", uuid), created_at=1,
+        )  # fmt: skip
+    return uuid
+
+
+def try_out(world: World, uuid: str) -> dict[str, Any]:
+    world.clock.advance(minutes=1)  # ten tests a minute
+    answer = world.pia.post(f"/api/v1/webhooks/{uuid}/test")
+    assert answer.status_code == 200, answer.text
+    result: dict[str, Any] = answer.get_json()
+    return result
+
+
+def send(world: World) -> list[dict[str, Any]]:
+    """Let something happen that every webhook is told; returns the attempts of the newest."""
+    made = world.pia.get("/api/v1/files").get_json()[0]
+    happen(world, made["uuid"])
+    deliver_due(world.rt)
+    uuid = world.pia.get("/api/v1/webhooks").get_json()["webhooks"][0]["uuid"]
+    log = world.pia.get(f"/api/v1/webhooks/{uuid}/deliveries").get_json()
+    attempts: list[dict[str, Any]] = log[0]["attempts"]
+    return attempts
+
+
+def test_there_are_enough_forbidden_addresses_and_none_twice() -> None:
+    assert len(set(URLS)) == len(URLS) >= 150
+
+
+@pytest.mark.parametrize("url", URLS, ids=repr)
+def test_a_forbidden_address_is_not_registered(guarded: World, url: str) -> None:
+    """Private IPs, loopback and link-local hosts are rejected at registration: 400, and nobody is called."""
+    with dialled() as tried:
+        answer = create(guarded, url)
+    assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
+    assert tried == []
+    assert count(guarded, "webhooks") == 0
+
+
+@pytest.mark.parametrize("url", URLS, ids=repr)
+def test_a_forbidden_address_gets_neither_a_test_nor_a_delivery(guarded: World, url: str) -> None:
+    """Re-checked before every send: no packet leaves, and the attempt has failed."""
+    uuid = smuggled(guarded, url)
+    with dialled() as tried:
+        result = try_out(guarded, uuid)
+        attempts = send(guarded)
+    guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
+    assert tried == []
+    assert (result["delivered"], result["status"]) == (False, 0)
+    assert [attempt["status"] for attempt in attempts] == [0]
+    assert attempts[0]["error"]
+
+
+@pytest.mark.parametrize("address", F8)
+def test_what_the_standard_library_takes_for_public_is_not(guarded: World, address: str) -> None:
+    """All 16 of F8, as what a name is found at."""
+    guarded.rt.outbound.resolve = lambda host: found_at(address)
+    with dialled() as tried:
+        answer = create(guarded, "https://hook.example/")
+        uuid = smuggled(guarded, "https://hook.example/")
+        result = try_out(guarded, uuid)
+    guarded.rt.outbound.resolve = look_up
+    guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
+    assert answer.status_code == 400
+    assert (result["status"], tried) == (0, [])
+
+
+# --- what is not forbidden -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://hook.example", "https://hook.example/", "HTTPS://Hook.Example/In?a=%40#x", "https://hook.example:8443/in",
+        "https://hook.example:1/", "https://hook.example:65535/", "https://93.184.216.34/", "https://[2606:4700::1111]/in",
+        "https://[2606:4700::1111]:8443/", "https://xn--bcher-kva.example/", "https://a_b.hook.example/", "https://127.hook.example/",
+        "https://hooks.slack.com/services/T000/B000/XXXX", "https://hook.example/".ljust(2048, "a"),
+    ],
+)  # fmt: skip
+def test_a_public_address_is_kept_as_sent(guarded: World, url: str) -> None:
+    """HTTPS on any port; 2048 characters pass."""
+    with dialled() as tried:
+        answer = create(guarded, url)
+    assert answer.status_code == 201, answer.text
+    made = answer.get_json()["webhook"]
+    guarded.pia.delete(f"/api/v1/webhooks/{made['uuid']}")
+    assert made["url"] == url
+    assert tried == []  # a look at the name service is all
+
+
+def test_the_vetted_address_is_the_one_that_is_called(guarded: World) -> None:
+    """And the tripwire does see a connection where there is one."""
+    uuid = create(guarded, "https://hook.example/").get_json()["webhook"]["uuid"]
+    with dialled() as tried:
+        result = try_out(guarded, uuid)
+        attempts = send(guarded)
+    guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
+    assert tried == [PUBLIC, PUBLIC]
+    assert (result["status"], attempts[0]["status"]) == (0, 0)  # the wire let nothing through
+
+
+# --- one refusal for all ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "intranet.example", "nowhere.example", "metadata.google.internal", "mixed-first.example"]
+)
+def test_the_refusal_tells_nothing_about_the_network_of_the_operator(guarded: World, host: str) -> None:
+    """A clear detail that names no internal address, the same whether the host is private or unknown."""
+    problem = create(guarded, f"https://{host}/").get_json()
+    assert problem["detail"] == NOT_CALLED
+    assert "DOCSHARE_WEBHOOK_ALLOW" in problem["hint"]
+
+
+@pytest.mark.parametrize("failure", [OSError("no such name"), UnicodeError("label too long"), TimeoutError()])
+def test_a_host_that_cannot_be_looked_up_is_refused_at_registration(guarded: World, failure: Exception) -> None:
+    def fail(host: str) -> list[Address]:
+        raise failure
+
+    guarded.rt.outbound.resolve = fail
+    answer = create(guarded, "https://hook.example/")
+    guarded.rt.outbound.resolve = look_up
+    assert (answer.status_code, answer.get_json()["detail"]) == (400, NOT_CALLED)
+
+
+# --- hosts that move -------------------------------------------------------------------------------------------------
+
+
+def test_a_host_that_turned_private_fails_without_a_packet(guarded: World) -> None:
+    """Rebinding: public at the registration, private at every send."""
+    uuid = create(guarded, "https://hook.example/").get_json()["webhook"]["uuid"]
+    guarded.rt.outbound.resolve = lambda host: found_at("127.0.0.1")
+    with dialled() as tried:
+        result = try_out(guarded, uuid)
+        attempts = send(guarded)
+    guarded.rt.outbound.resolve = look_up
+    guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
+    assert tried == []
+    assert (result["delivered"], result["status"], attempts[0]["status"]) == (False, 0, 0)
+    assert "127" not in attempts[0]["error"]
+
+
+def test_a_host_that_answers_differently_every_time_is_asked_once_for_each_send(guarded: World) -> None:
+    """Time to live 0: what was vetted is what is called."""
+    uuid = create(guarded, "https://hook.example/").get_json()["webhook"]["uuid"]
+    answers = [found_at(PUBLIC), found_at("10.0.0.1"), found_at("1.1.1.1"), found_at("127.0.0.1", PUBLIC)]
+    guarded.rt.outbound.resolve = lambda host: answers.pop(0)
+    with dialled() as tried:
+        for _ in range(4):
+            try_out(guarded, uuid)
+    guarded.rt.outbound.resolve = look_up
+    guarded.pia.delete(f"/api/v1/webhooks/{uuid}")
+    assert tried == [PUBLIC, "1.1.1.1"]
+
+
+# --- what the operator allowed ---------------------------------------------------------------------------------------
+
+LISTED = ("10.0.0.0/8", "192.168.7.7", "fd12:3456::/32", "receiver.lan", "metadata.google.internal", "169.254.0.0/16")
+HERE_OR_THERE: dict[str, tuple[str, ...]] = {
+    "in.example": ("10.1.2.3",),
+    "half.example": ("10.1.2.3", PUBLIC),
+    "out.example": ("192.168.7.8",),
+    "partly.example": ("10.1.2.3", "192.168.7.8"),
+    "receiver.lan": ("192.168.9.9",),
+    "sub.receiver.lan": ("192.168.9.9",),
+    "metadata.google.internal": ("169.254.169.254",),
+    "link.example": ("169.254.1.1",),
+    "public.example": (PUBLIC,),
+    "mapped.example": ("::ffff:10.1.2.3",),
+}
+
+
+@pytest.mark.parametrize(
+    ("url", "status"),
+    [
+        ("https://in.example/", 201), ("http://in.example/", 201), ("https://half.example/", 201),
+        ("https://public.example/", 201), ("https://receiver.lan/", 201), ("http://receiver.lan:8080/", 201),
+        ("http://Receiver.LAN/", 201), ("https://10.200.0.1/", 201), ("http://10.200.0.1:9000/", 201),
+        ("http://192.168.7.7/", 201), ("http://[fd12:3456::9]/", 201),
+        # http only where the operator said so
+        ("http://public.example/", 400), ("http://half.example/", 400), (f"http://{PUBLIC}/", 400),
+        # neighbours of what is listed
+        ("https://out.example/", 400), ("https://partly.example/", 400), ("https://192.168.7.8/", 400),
+        ("http://192.168.7.8/", 400), ("https://sub.receiver.lan/", 400), ("https://receiver.lan./", 400),
+        ("https://[fd12:3457::9]/", 400), ("https://127.0.0.1/", 400), ("https://mapped.example/", 400),
+        # nobody can allow these
+        ("https://metadata.google.internal/", 400), ("http://metadata.google.internal/", 400),
+        ("https://169.254.169.254/", 400), ("https://169.254.1.1/", 400), ("https://link.example/", 400),
+        # the shape is the same for everybody
+        ("http://me@receiver.lan/", 400), ("http://receiver.lan:0/", 400), ("ftp://receiver.lan/", 400),
+        ("http://0x0a000001/", 400), ("http://10.1/", 400), ("http://receiver.lan/".ljust(2049, "a"), 400),
+    ],
+)  # fmt: skip
+def test_the_operator_may_allow_hosts_and_networks_by_http_too(
+    make: Callable[..., World], url: str, status: int
+) -> None:
+    """Hosts or CIDRs allowed as private webhook targets (http allowed for them); metadata, link-local, multicast and
+    unspecified addresses are refused always."""
+    world = make(webhook_allow=LISTED)
+    world.rt.outbound.resolve = lambda host: found_at(*HERE_OR_THERE.get(host, (host,)))
+    assert create(world, url).status_code == status
+
+
+def test_what_the_operator_allowed_is_delivered_to(make: Callable[..., World]) -> None:
+    world = make(webhook_allow=("127.0.0.0/8",))
+    world.pia.upload()
+    with receiver_at() as receiver, dialled() as tried:
+        uuid = create(world, receiver.url).get_json()["webhook"]["uuid"]
+        result = try_out(world, uuid)
+        attempts = send(world)
+    assert (result["delivered"], result["status"]) == (True, 200)
+    assert (attempts[0]["status"], tried) == (200, ["127.0.0.1", "127.0.0.1"])
+
+
+def test_a_host_taken_from_the_list_is_not_called_any_more(make: Callable[..., World]) -> None:
+    world = make()
+    with receiver_at() as receiver, dialled() as tried:
+        result = try_out(world, smuggled(world, receiver.url))
+    assert (result["delivered"], tried, receiver.hits) == (False, [], [])

@@ -1,0 +1,277 @@
+"""The session lane of webhooks: ``/api/webhooks`` with a signed-in browser (section Webhooks, hardening M15)."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from docshare.server.services.sign_in import SESSION_MS
+from tests.api.door import opened
+from tests.api.hooks import HOOKS, URL, create, find_everything, listed
+from tests.api.table import UNKNOWN_UUID
+from tests.support.cast import BASE_URL, Person, World
+from tests.support.owner import signed_in
+from tests.support.receivers import ALLOWED, Receiver, receiver_at
+from tests.support.rows import count
+
+LANE = "/api/webhooks"
+BODY = {"url": URL, "events": ["file.viewed"]}
+WRITES = [("POST", ""), ("DELETE", "/{uuid}"), ("POST", "/{uuid}/test")]
+
+
+@dataclass
+class Browser:
+    """A browser in which somebody is signed in, and the CSRF token that its pages hold."""
+
+    http: FlaskClient
+    csrf: str
+
+    def send(self, method: str, tail: str = "", **more: Any) -> TestResponse:
+        """A request with the token; ``headers`` come on top."""
+        headers = {"X-CSRF-Token": self.csrf} | more.pop("headers", {})
+        return self.http.open(f"{LANE}{tail}", method=method, headers=headers, **more)
+
+
+def browser_of(world: World, person: Person) -> Browser:
+    http = signed_in(world, person)
+    found = re.search(r'name="csrf" value="([^"]+)"', http.get("/login").text)
+    assert found is not None
+    return Browser(http, found[1])
+
+
+@pytest.fixture
+def world(make: Callable[..., World]) -> World:
+    world = make(rate_limit=1_000, webhook_allow=ALLOWED)
+    find_everything(world.rt)
+    return world
+
+
+@pytest.fixture
+def browser(world: World) -> Browser:
+    return browser_of(world, world.pia)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiver_at() as running:
+        yield running
+
+
+def write(browser: Browser, method: str, tail: str, uuid: str, **more: Any) -> TestResponse:
+    """One of the ``WRITES``, complete."""
+    body = {"json": BODY} if not tail else {}
+    return browser.send(method, tail.replace("{uuid}", uuid), **(body | more))
+
+
+# --- the same webhooks -----------------------------------------------------------------------------------------------
+
+
+def test_a_signed_in_owner_makes_lists_tests_and_deletes_webhooks(
+    world: World, browser: Browser, receiver: Receiver
+) -> None:
+    """``/api/webhooks`` (create, list, delete, test) takes the session cookie with its CSRF token."""
+    made = browser.send("POST", json={"url": receiver.url, "events": ["file.viewed"]})
+    assert made.status_code == 201
+    assert list(made.get_json()) == ["webhook", "secret"]
+    uuid = made.get_json()["webhook"]["uuid"]
+    assert browser.send("GET").get_json() == world.pia.get(HOOKS).get_json()
+    assert browser.send("POST", f"/{uuid}/test").get_json()["delivered"] is True
+    assert browser.send("DELETE", f"/{uuid}").status_code == 204
+    assert listed(world.pia) == []
+
+
+def test_there_is_no_enable_on_the_session_lane(world: World, browser: Browser) -> None:
+    uuid = create(world.pia)["webhook"]["uuid"]
+    assert browser.send("POST", f"/{uuid}/enable").status_code == 404
+
+
+@pytest.mark.parametrize(("method", "tail"), [("DELETE", "/{uuid}"), ("POST", "/{uuid}/test")])
+def test_a_foreign_webhook_is_404_here_too(world: World, browser: Browser, method: str, tail: str) -> None:
+    foreign = create(world.mal)["webhook"]["uuid"]
+    answers = [write(browser, method, tail, uuid) for uuid in (foreign, UNKNOWN_UUID)]
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert answers[0].data == answers[1].data
+    assert len(listed(world.mal)) == 1
+
+
+# --- who is asking ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "tail"), [("GET", ""), *WRITES])
+@pytest.mark.parametrize("cookie", [None, "", "nonsense", "x" * 4000])
+def test_without_a_credential_it_is_401(world: World, method: str, tail: str, cookie: str | None) -> None:
+    if cookie is not None:
+        world.http.set_cookie("docshare_session", cookie)
+    answer = world.http.open(f"{LANE}{tail.replace('{uuid}', UNKNOWN_UUID)}", method=method)
+    assert (answer.status_code, answer.get_json()["code"]) == (401, "unauthorized")
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_a_session_that_ended_is_no_credential(world: World, browser: Browser) -> None:
+    assert browser.send("GET").status_code == 200
+    world.clock.advance(milliseconds=SESSION_MS)
+    assert browser.send("GET").status_code == 401
+
+
+def test_signing_out_ends_it_at_once(world: World, browser: Browser) -> None:
+    cookie = browser.http.get_cookie("docshare_session")
+    assert cookie is not None
+    assert browser.http.post("/logout", data={"csrf": browser.csrf}).status_code == 303
+    browser.http.set_cookie("docshare_session", cookie.value)
+    assert browser.send("POST", json=BODY).status_code == 401
+    assert count(world, "webhooks") == 0
+
+
+def test_the_cookie_is_worth_nothing_on_the_other_lane(world: World, browser: Browser) -> None:
+    answer = browser.http.get(HOOKS, headers={"X-CSRF-Token": browser.csrf})
+    assert answer.status_code == 401
+
+
+def test_over_https_only_the_cookie_that_holds_to_this_host_counts(make: Callable[..., World]) -> None:
+    """A cookie without the ``__Host-`` prefix may have been planted by a neighbour."""
+    world = make(base_url="https://docs.example.com")
+    http = world.app.test_client()
+    browser = browser_of(world, world.pia)
+    cookie = browser.http.get_cookie("__Host-docshare_session")
+    assert cookie is not None
+    http.set_cookie("docshare_session", cookie.value)
+    assert http.get(LANE).status_code == 401
+    assert browser.http.get(LANE).status_code == 200
+
+
+# --- what other sites could do ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "tail"), WRITES)
+@pytest.mark.parametrize("token", [None, "", "nonsense", "\xff", "other session"])
+def test_a_write_without_the_token_of_the_session_is_403(
+    world: World, browser: Browser, method: str, tail: str, token: str | None
+) -> None:
+    uuid = create(world.pia)["webhook"]["uuid"]
+    if token == "other session":
+        token = browser_of(world, world.pia).csrf
+    headers = {} if token is None else {"X-CSRF-Token": token}
+    body = {"json": BODY} if not tail else {}
+    answer = browser.http.open(f"{LANE}{tail.replace('{uuid}', uuid)}", method=method, headers=headers, **body)
+    assert (answer.status_code, answer.get_json()["code"]) == (403, "forbidden")
+    assert [row["uuid"] for row in listed(world.pia)] == [uuid]
+
+
+@pytest.mark.parametrize(("method", "tail"), WRITES)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": "none"},
+        {"Sec-Fetch-Site": "cross-site", "Origin": BASE_URL}, {"Sec-Fetch-Site": ""}, {"Origin": "https://evil.example"},
+        {"Origin": "null"}, {"Origin": "http://127.0.0.1:9999"}, {"Origin": f"{BASE_URL}.evil.example"},
+    ],
+)  # fmt: skip
+def test_a_write_from_another_site_is_403_whatever_it_knows(
+    world: World, browser: Browser, method: str, tail: str, headers: dict[str, str]
+) -> None:
+    """Sec-Fetch-Site first, then Origin, and the token."""
+    uuid = create(world.pia)["webhook"]["uuid"]
+    answer = write(browser, method, tail, uuid, headers=headers)
+    assert (answer.status_code, answer.get_json()["code"]) == (403, "forbidden")
+    assert [row["uuid"] for row in listed(world.pia)] == [uuid]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Sec-Fetch-Site": "same-origin"},
+        {"Origin": BASE_URL},
+        {"Sec-Fetch-Site": "same-origin", "Origin": "null"},
+    ],
+)
+def test_a_write_from_a_page_of_this_server_is_taken(browser: Browser, headers: dict[str, str]) -> None:
+    assert browser.send("POST", json=BODY, headers=headers).status_code == 201
+
+
+def test_looking_needs_no_token(world: World, browser: Browser) -> None:
+    create(world.pia)
+    assert len(browser.http.get(LANE).get_json()["webhooks"]) == 1
+
+
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", None]
+)
+def test_only_json_is_taken_for_a_body(world: World, browser: Browser, content_type: str | None) -> None:
+    """JSON routes require application/json."""
+    answer = browser.send("POST", data=json.dumps(BODY), content_type=content_type)
+    assert answer.status_code == 415
+    assert count(world, "webhooks") == 0
+
+
+def test_no_other_site_may_read_an_answer(browser: Browser) -> None:
+    answer = browser.send("GET", headers={"Origin": "https://evil.example"})
+    assert not [name for name in answer.headers if name[0].startswith("Access-Control")]
+    assert answer.headers["Cache-Control"] == "private, no-store"
+
+
+# --- bearers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "tail", "status"), [("GET", "", 200), ("POST", "", 201), ("DELETE", "/{uuid}", 204)]
+)
+def test_a_bearer_needs_no_token_of_a_session(world: World, method: str, tail: str, status: int) -> None:
+    uuid = create(world.pia)["webhook"]["uuid"]
+    headers = world.pia.headers | {"Sec-Fetch-Site": "cross-site"}
+    answer = world.http.open(f"{LANE}{tail.replace('{uuid}', uuid)}", method=method, headers=headers, json=BODY)
+    assert answer.status_code == status
+
+
+def test_a_bearer_beside_a_cookie_is_the_one_who_asks(world: World, browser: Browser) -> None:
+    """Bearer routes ignore cookies."""
+    assert browser.send("POST", json=BODY, headers=world.mal.headers).status_code == 201
+    assert (len(listed(world.mal)), listed(world.pia)) == (1, [])
+
+
+def test_a_bad_bearer_is_not_mended_by_a_cookie(browser: Browser) -> None:
+    answer = browser.send("GET", headers={"Authorization": "Bearer ds_live_nobody"})
+    assert answer.status_code == 401
+
+
+# --- limits ----------------------------------------------------------------------------------------------------------
+
+
+def test_tests_are_counted_by_address_here(world: World, browser: Browser) -> None:
+    """10 per minute, per IP on the session route: shared by everybody there, and apart from the other lane."""
+    mine, theirs = create(world.pia)["webhook"]["uuid"], create(world.mal)["webhook"]["uuid"]
+    world.rt.outbound.resolve = lambda host: []  # nobody need be called
+    statuses = [browser.send("POST", f"/{mine}/test").status_code for _ in range(5)]
+    statuses += [world.mal.post(f"{LANE}/{theirs}/test").status_code for _ in range(6)]
+    assert statuses == [200] * 10 + [429]
+    refused = browser.send("POST", f"/{mine}/test")
+    assert (refused.status_code, refused.headers["RateLimit-Policy"]) == (429, '"webhook-test";q=10;w=60')
+    elsewhere = browser.send("POST", f"/{mine}/test", environ_overrides={"REMOTE_ADDR": "203.0.113.9"})
+    assert elsewhere.status_code == 200
+    assert world.pia.post(f"{HOOKS}/{mine}/test").status_code == 200
+
+
+def test_requests_of_a_session_have_a_window_of_their_own(make: Callable[..., World]) -> None:
+    world = make(rate_limit=3)
+    pia, mal = browser_of(world, world.pia), browser_of(world, world.mal)
+    assert [pia.send("GET").status_code for _ in range(4)] == [200, 200, 200, 429]
+    assert mal.send("GET").status_code == 200
+
+
+def test_the_listener_refuses_a_long_body_of_nobody_before_it_comes(world: World, browser: Browser) -> None:
+    """Judged by the head: 401 for nobody, 413 for somebody, and 403 without the token."""
+    cookie = browser.http.get_cookie("docshare_session")
+    assert cookie is not None
+    signed = {"Cookie": f"docshare_session={cookie.value}"}
+    cases: list[tuple[dict[str, str], int]] = [({}, 401), (signed, 403), (signed | {"X-CSRF-Token": browser.csrf}, 413)]
+    with opened(world) as door:
+        for headers, status in cases:
+            length = {"Content-Length": str(50 << 20), "Content-Type": "application/json"}
+            lines = [f"{name}: {value}" for name, value in {"Host": "x", **length, **headers}.items()]
+            reply = door.send("\r\n".join([f"POST {LANE} HTTP/1.1", *lines, "", ""]).encode())
+            assert reply.status == status

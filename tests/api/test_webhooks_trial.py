@@ -1,0 +1,249 @@
+"""The test delivery of a webhook (section Webhooks): at once, once, and counted nowhere."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from werkzeug.test import TestResponse
+
+from docshare.contract.signing import verify
+from docshare.server.dispatcher import deliver_due
+from docshare.server.services import accounts
+from tests.api.hooks import HOOKS, change_hook, create, listed
+from tests.api.table import UNKNOWN_UUID
+from tests.support.cast import Person, World
+from tests.support.receivers import ALLOWED, Receiver, receiver_at, reset
+from tests.support.rows import count
+from tests.support.source import Script, answer
+from tests.support.waiting import eventually
+
+NOBODY = "00000000-0000-0000-0000-000000000000"
+
+
+@pytest.fixture
+def world(make: Callable[..., World]) -> World:
+    return make(webhook_allow=ALLOWED, rate_limit=1_000)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiver_at() as running:
+        yield running
+
+
+def try_out(person: Person, uuid: str) -> TestResponse:
+    return person.post(f"{HOOKS}/{uuid}/test")
+
+
+def result(person: Person, uuid: str) -> dict[str, Any]:
+    got = try_out(person, uuid)
+    assert got.status_code == 200, got.text
+    found: dict[str, Any] = got.get_json()
+    return found
+
+
+def hooked(person: Person, receiver: Receiver, **more: Any) -> str:
+    """A webhook for ``receiver``; returns its UUID."""
+    return str(create(person, url=receiver.url, **more)["webhook"]["uuid"])
+
+
+# --- what is sent ----------------------------------------------------------------------------------------------------
+
+
+def test_a_test_sends_one_signed_event_and_tells_how_it_went(world: World, receiver: Receiver) -> None:
+    """Returns ``{delivered: boolean, status: integer, latencyMs: integer}``."""
+    made = create(world.pia, url=receiver.url)
+    told = result(world.pia, made["webhook"]["uuid"])
+    assert list(told) == ["delivered", "status", "latencyMs"]
+    assert (told["delivered"], told["status"]) == (True, 200)
+    assert isinstance(told["latencyMs"], int)
+    (hit,) = receiver.hits
+    assert verify(made["secret"], hit.body, hit.headers["x-service-signature"], world.clock.now)
+    assert hit.headers["webhook-event"] == "webhook.test"
+    assert hit.attempt == 1
+    assert list(json.loads(hit.body)) == ["event", "timestamp", "data"]
+    assert json.loads(hit.body)["event"] == "webhook.test"
+    assert json.loads(hit.body)["timestamp"] == "2026-09-21T14:13:20.000Z"
+
+
+def told_file(world: World, receiver: Receiver, **more: Any) -> tuple[str, str]:
+    """UUID and name of the document that a test tells of."""
+    assert result(world.pia, hooked(world.pia, receiver, **more))["delivered"]
+    data = json.loads(receiver.hits[-1].body)["data"]
+    assert list(data) == ["fileUuid", "fileName"]
+    return data["fileUuid"], data["fileName"]
+
+
+def test_it_tells_of_the_newest_document(world: World, receiver: Receiver) -> None:
+    world.pia.upload(name="older.pdf")
+    newest = world.pia.upload(name="Überblick.pdf")
+    world.mal.upload(name="of somebody else.pdf")
+    assert told_file(world, receiver) == (newest["uuid"], "Überblick.pdf")
+
+
+def test_of_one_for_a_single_file_it_tells_of_that(world: World, receiver: Receiver) -> None:
+    scoped = world.pia.upload(name="scoped.pdf")
+    world.pia.upload(name="newer.pdf")
+    assert told_file(world, receiver, fileUuid=scoped["uuid"]) == (scoped["uuid"], "scoped.pdf")
+
+
+def test_without_a_document_it_makes_one_up(world: World, receiver: Receiver) -> None:
+    assert told_file(world, receiver) == (NOBODY, "example.pdf")
+
+
+def test_a_document_in_the_trash_is_not_told_of_and_the_test_arrives(world: World, receiver: Receiver) -> None:
+    """A test ignores the file scope."""
+    scoped = world.pia.upload()
+    uuid = hooked(world.pia, receiver, fileUuid=scoped["uuid"])
+    world.pia.upload(name="another.pdf")
+    world.pia.delete(f"/api/v1/files/{scoped['uuid']}")
+    assert result(world.pia, uuid)["delivered"]
+    assert json.loads(receiver.hits[0].body)["data"] == {"fileUuid": NOBODY, "fileName": "example.pdf"}
+
+
+@pytest.mark.parametrize("name", ["plan <b>.pdf", None])
+def test_a_slack_message_is_sent_unsigned(world: World, receiver: Receiver, name: str | None) -> None:
+    if name:
+        world.pia.upload(name=name)
+    assert result(world.pia, hooked(world.pia, receiver, format="slack"))["delivered"]
+    (hit,) = receiver.hits
+    assert {"text", "blocks"} <= set(json.loads(hit.body))
+    assert "x-service-signature" not in hit.headers
+
+
+def test_every_test_is_a_delivery_of_its_own(world: World, receiver: Receiver) -> None:
+    uuid = hooked(world.pia, receiver)
+    for _ in range(3):
+        result(world.pia, uuid)
+    assert len(receiver.by_delivery()) == 3
+
+
+# --- what it does not do ---------------------------------------------------------------------------------------------
+
+FAILURES: dict[str, tuple[Script, int]] = {
+    "500": (answer(b"", "500 Internal Server Error"), 500),
+    "404": (answer(b"", "404 Not Found"), 404),
+    "redirect": (answer(b"", "307 Temporary Redirect", "Location: http://127.0.0.1:1/"), 307),
+    "reset": (reset, 0),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failed_test_is_200_with_the_status_and_is_never_retried(world: World, receiver: Receiver, name: str) -> None:
+    """Not retried; unreachable gives 200 ``{delivered:false,status:0,...}``."""
+    script, status = FAILURES[name]
+    receiver.script(script)
+    told = result(world.pia, hooked(world.pia, receiver))
+    assert (told["delivered"], told["status"]) == (False, status)
+    world.clock.advance(days=1)
+    assert deliver_due(world.rt) == 0
+    assert len(receiver.hits) == 1
+    assert (count(world, "deliveries"), count(world, "attempts")) == (0, 0)
+
+
+def test_nobody_at_the_address_is_a_status_of_zero(world: World) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}/"
+    told = result(world.pia, create(world.pia, url=url)["webhook"]["uuid"])
+    assert (told["delivered"], told["status"]) == (False, 0)
+
+
+@pytest.mark.parametrize("script", [answer(b""), reset])
+def test_no_test_touches_how_deliveries_go(world: World, receiver: Receiver, script: Script) -> None:
+    """It never touches the failure counter, neither up nor down."""
+    receiver.script(script)
+    uuid = hooked(world.pia, receiver)
+    change_hook(world, uuid, failure_count=19)
+    before = listed(world.pia)
+    result(world.pia, uuid)
+    assert listed(world.pia) == before
+    assert before[0]["failureCount"] == 19
+
+
+def test_a_disabled_webhook_can_be_tested_and_stays_disabled(world: World, receiver: Receiver) -> None:
+    uuid = hooked(world.pia, receiver)
+    change_hook(world, uuid, disabled_at=1_790_000_000_000, failure_count=20)
+    assert result(world.pia, uuid)["delivered"]
+    assert listed(world.pia)[0]["active"] is False
+
+
+def test_a_test_is_in_no_feed(world: World, receiver: Receiver) -> None:
+    world.pia.upload()
+    result(world.pia, hooked(world.pia, receiver))
+    assert world.pia.get("/api/v1/activity?since=1").get_json() == []
+
+
+# --- how often -------------------------------------------------------------------------------------------------------
+
+
+def test_the_eleventh_test_of_a_minute_is_429(world: World, receiver: Receiver) -> None:
+    """10 calls per minute, in a window of its own."""
+    uuid = hooked(world.pia, receiver)
+    answers = [try_out(world.pia, uuid) for _ in range(11)]
+    assert [got.status_code for got in answers] == [200] * 10 + [429]
+    assert answers[0].headers["RateLimit-Policy"] == '"webhook-test";q=10;w=60'
+    assert answers[0].headers["RateLimit"] == '"webhook-test";r=9;t=60'
+    assert answers[10].get_json()["code"] == "rate_limited"
+    assert int(answers[10].headers["Retry-After"]) == 60
+    assert len(receiver.hits) == 10
+    assert listed(world.pia)
+    world.clock.advance(seconds=60)
+    assert try_out(world.pia, uuid).status_code == 200
+
+
+def test_the_window_is_that_of_the_token(world: World, receiver: Receiver) -> None:
+    """Per token on ``/api/v1``."""
+    uuid = hooked(world.pia, receiver)
+    other = hooked(world.mal, receiver)
+    second = accounts.create_key(world.rt, world.pia.email, "second").key
+    for _ in range(10):
+        try_out(world.pia, uuid)
+    assert try_out(world.pia, uuid).status_code == 429
+    assert try_out(Person(world.pia.email, world.pia.uuid, second, world.http), uuid).status_code == 200
+    assert try_out(world.mal, other).status_code == 200
+
+
+def test_a_test_is_one_of_all_requests_too(make: Callable[..., World], receiver: Receiver) -> None:
+    world = make(webhook_allow=ALLOWED, rate_limit=3)
+    uuid = hooked(world.pia, receiver)
+    statuses = [try_out(world.pia, uuid).status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]
+
+
+def test_strangers_use_up_nobodys_tests(world: World, receiver: Receiver) -> None:
+    uuid = hooked(world.pia, receiver)
+    for path in (f"{HOOKS}/{uuid}/test", f"/api/webhooks/{uuid}/test"):
+        assert [world.http.post(path).status_code for _ in range(15)] == [401] * 15
+        assert world.pia.post(path).status_code == 200
+
+
+def test_tests_leave_threads_of_the_server_for_everybody_else(world: World, receiver: Receiver) -> None:
+    """A hanging receiver holds a thread for ten seconds: beyond a few at once it is 503 with Retry-After."""
+    over = threading.Event()
+    receiver.script(lambda sock: over.wait(10) and None)
+    hooks = [hooked(world.pia, receiver), hooked(world.pia, receiver), hooked(world.mal, receiver)]
+
+    def running(uuid: str) -> int:
+        return world.app.test_client().post(f"{HOOKS}/{uuid}/test", headers=world.pia.headers).status_code
+
+    with ThreadPoolExecutor(2) as pool:
+        held = [pool.submit(running, uuid) for uuid in hooks[:2]]
+        eventually(lambda: receiver.holding == 2)
+        refused = try_out(world.mal, hooks[2])
+        over.set()
+        assert [future.result() for future in held] == [200, 200]
+    assert (refused.status_code, refused.get_json()["code"]) == (503, "unavailable")
+    assert int(refused.headers["Retry-After"]) > 0
+    assert try_out(world.mal, hooks[2]).status_code == 200
+
+
+def test_an_unknown_webhook_is_404_and_nobody_is_called(world: World, receiver: Receiver) -> None:
+    hooked(world.pia, receiver)
+    assert try_out(world.pia, UNKNOWN_UUID).status_code == 404
+    assert receiver.hits == []

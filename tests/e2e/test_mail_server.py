@@ -1,0 +1,73 @@
+"""A mail server that hangs, is dead, or is none: no request waits for it, and what could not be sent can be read."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.support.mailbox import Mailbox
+from tests.support.pdfs import simple_pdf
+from tests.support.served import Served, docshare, home, served
+
+PATIENCE = 30  # seconds until the server leaves a mail server that drips
+
+
+def share(server: Served) -> str:
+    upload = {"file": ("Größe – Q3.pdf", simple_pdf(pages=1))}
+    made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=upload, timeout=30).json()
+    return str(made["uuid"])
+
+
+def invite(server: Served, uuid: str, email: str) -> str:
+    body = {"email": email, "name": "Änne"}
+    answer = requests.post(f"{server.url}/api/v1/files/{uuid}/invites", headers=server.headers, json=body, timeout=30)
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["url"])
+
+
+def slowest(server: Served, uuid: str, seconds: float) -> float:
+    """Invite people and ask for the file for so long; returns what the slowest answer took."""
+    worst, number, end = 0.0, 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        began = time.monotonic()
+        invite(server, uuid, f"p{number}@example.com")
+        assert requests.get(f"{server.url}/healthz", timeout=30).status_code == 200
+        worst, number = max(worst, time.monotonic() - began), number + 1
+        time.sleep(0.1)
+    return worst
+
+
+@pytest.mark.parametrize("kind", ["hangs", "dead"])
+def test_no_request_waits_for_a_mail_server_that(tmp_path: Path, kind: str) -> None:
+    with Mailbox(drips=True) as box, socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and never listens
+        url = box.url if kind == "hangs" else f"smtp://127.0.0.1:{nobody.getsockname()[1]}"
+        with served(tmp_path, DOCSHARE_SMTP_URL=url, DOCSHARE_RATE_LIMIT="100000") as server:
+            uuid = share(server)
+            assert slowest(server, uuid, 8) < PATIENCE / 10
+            rows = json.loads(docshare("admin", "outbox", "list", "--json", env=home(tmp_path)).stdout)
+    assert {row["state"] for row in rows} == {"queued"}
+    assert any(row["attempts"] for row in rows)
+    assert kind == "hangs" or any("refused" in row.get("error", "") for row in rows)
+
+
+def test_what_the_outbox_shows_is_an_eml_file(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        link = invite(server, share(server), "ann@example.com")
+    env = home(tmp_path)
+    (uuid,) = docshare("admin", "outbox", "list", "--format", "ids", env=env).stdout.split()
+    shown = docshare("admin", "outbox", "show", uuid, env=env, text=False)
+    assert shown.returncode == 0
+    message = message_from_bytes(shown.stdout, policy=policy.default)  # type: ignore[arg-type]
+    assert isinstance(message, EmailMessage)
+    assert (message["To"], message.defects) == ("ann@example.com", [])
+    assert "Größe – Q3.pdf" in message["Subject"]
+    assert message.get_content().startswith("Hello Änne,\n")
+    assert link in message.get_content()

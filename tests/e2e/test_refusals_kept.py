@@ -1,0 +1,36 @@
+"""What a running server only remembers is written down when it is stopped (gap choices: Additions, access.denied)."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import requests
+
+from tests.support.pdfs import simple_pdf
+from tests.support.reader import DESKTOP
+from tests.support.served import Served, served
+
+
+def revoked_link(server: Served) -> str:
+    """The address of a variant whose link was taken back."""
+    files = f"{server.url}/api/v1/files"
+    body = {"file": ("report.pdf", simple_pdf(), "application/pdf")}
+    uuid = requests.post(files, headers=server.headers, files=body, timeout=30).json()["uuid"]
+    variants = f"{files}/{uuid}/variants"
+    made = requests.post(variants, headers=server.headers, timeout=30).json()
+    done = requests.put(f"{variants}/{made['uuid']}", headers=server.headers, json={"revoked": True}, timeout=30)
+    assert done.status_code == 200
+    return f"{server.url}/{made['shortId']}"
+
+
+def test_a_refused_opening_just_before_a_stop_is_not_forgotten(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        link = revoked_link(server)
+        for _ in range(3):
+            assert requests.get(link, headers={"User-Agent": DESKTOP}, timeout=30).status_code == 404
+    with closing(sqlite3.connect(server.data_dir / "docshare.db")) as database:
+        waiting = database.execute("SELECT reason, count FROM denials").fetchall()
+        told = "SELECT data ->> 'reason', data ->> 'count' FROM activity_rows WHERE event = 'access.denied'"
+        found = waiting + database.execute(told).fetchall()  # a minute may have ended meanwhile
+    assert {reason for reason, _ in found} == {"revoked"}
+    assert sum(times for _, times in found) == 3

@@ -1,0 +1,72 @@
+"""Which webhooks a server may call, as its operator says at the start (operations: DOCSHARE_WEBHOOK_ALLOW)."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from docshare.contract.signing import verify
+from docshare.server.runtime import clock
+from tests.support.receivers import receiver_at
+from tests.support.served import Served, docshare, home, served
+
+
+def create(server: Served, url: str) -> requests.Response:
+    body = {"url": url, "events": ["file.viewed"]}
+    return requests.post(f"{server.url}/api/v1/webhooks", json=body, headers=server.headers, timeout=20)
+
+
+def try_out(server: Served, made: requests.Response) -> Any:
+    uuid = made.json()["webhook"]["uuid"]
+    return requests.post(f"{server.url}/api/v1/webhooks/{uuid}/test", headers=server.headers, timeout=20).json()
+
+
+def test_with_dev_webhooks_may_call_this_machine(tmp_path: Path) -> None:
+    with served(tmp_path, "--dev") as server, receiver_at() as receiver:
+        for url in (receiver.url, receiver.url.replace("127.0.0.1", "localhost")):
+            made = create(server, url)
+            assert made.status_code == 201, made.text
+            assert try_out(server, made)["delivered"] is True
+            hit = receiver.hits[-1]
+            assert verify(made.json()["secret"], hit.body, hit.headers["x-service-signature"], clock())
+        assert create(server, "http://10.0.0.1/").status_code == 400
+        assert create(server, "http://169.254.169.254/").status_code == 400
+
+
+def test_dev_adds_to_what_the_operator_allowed(tmp_path: Path) -> None:
+    with served(tmp_path):
+        pass
+    (tmp_path / "data" / "config.toml").write_text('webhook_allow = ["10.0.0.0/8"]\n')
+    with served(tmp_path, "--dev") as server:
+        assert create(server, "http://10.0.0.1/").status_code == 201
+        assert create(server, "http://127.0.0.1:9/").status_code == 201
+
+
+def test_otherwise_they_may_not(tmp_path: Path) -> None:
+    with served(tmp_path) as server, receiver_at() as receiver:
+        for url in (receiver.url, receiver.url.replace("http", "https"), "https://localhost/"):
+            assert create(server, url).status_code == 400
+        assert receiver.hits == []
+
+
+def test_the_secret_is_nowhere_in_the_data_directory(tmp_path: Path) -> None:
+    """Hardening M29: sealed under a key outside the database."""
+    with served(tmp_path, DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8") as server, receiver_at() as receiver:
+        made = create(server, receiver.url)
+        assert try_out(server, made)["delivered"] is True
+        digits = made.json()["secret"].removeprefix("whsec_")
+    stored = b"".join(path.read_bytes() for path in server.data_dir.rglob("*") if path.is_file())
+    assert receiver.url.encode() in stored
+    assert digits.encode() not in stored
+    assert bytes.fromhex(digits) not in stored
+
+
+@pytest.mark.parametrize("flags", [[], ["--dev"]])
+def test_what_cannot_be_allowed_stops_the_start_and_is_named(tmp_path: Path, flags: list[str]) -> None:
+    env = home(tmp_path, DOCSHARE_WEBHOOK_ALLOW="https://receiver.lan")
+    ended = docshare("serve", "--ephemeral", "--port", "0", *flags, env=env)
+    assert ended.returncode == 2
+    assert "DOCSHARE_WEBHOOK_ALLOW" in ended.stderr
+    assert "https://receiver.lan" in ended.stderr
+    assert ended.stdout == ""

@@ -1,0 +1,182 @@
+"""An event as a Slack message: nothing that a reader or a file name says is markup there (hardening M37)."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from docshare.contract import slack
+
+BASE = "https://docs.example"
+UUID = "5e03cf21-0a27-416c-a508-128377fde76a"
+LINK = f"<{BASE}/readership/{UUID}|Who read what>"
+FILE = {"fileUuid": UUID, "fileName": "Q3.pdf"}
+
+# What Slack acts on: mentions, channels, commands, links and dates all stand between < and >.
+PAYLOADS = (
+    "<!channel>", "<!here>", "<!everyone>", "<!subteam^S012AB3CD>", "<!subteam^S012AB3CD|@ops>", "<@U012AB3CD>",
+    "<@W012AB3CD|boss>", "<#C012AB3CD>", "<#C012AB3CD|general>", "<http://evil.example|Q3.pdf>",
+    "<https://evil.example|Who read what>", "<mailto:a@evil.example|write>", "<tel:+1900|call>",
+    "<!date^1392734382^{date}|x>", "<!date^1^{date}^https://evil.example|x>", "<slack://open|x>", "<|>", "<>",
+    "<<!here>>",
+    "&lt;!channel&gt;", "&amp;lt;!channel&amp;gt;", "&#60;!channel&#62;", ">quoted", "> <!here>", "a\n<!channel>\nb",
+    "Q3.pdf\n<!here>", "x\r<!here>", "x\u2028<!here>", "x\u0000<!here>", "`<!channel>`", "```\n<!channel>\n```",
+    "*<!channel>*", "_<@U012AB3CD>_", "~<!here>~", "</section><!channel>", "\"}]}<!channel>", "\u202e<!channel>",
+    "<\u200b!channel>", "<!channel", "<javascript:alert(1)|x>", "%3C!channel%3E<!here>", "<http://a|b|c>",
+)  # fmt: skip
+CONTROL = re.compile("<[^>]*>")
+
+
+def drawn(event: str, **data: Any) -> dict[str, Any]:
+    return slack.message({"event": event, "timestamp": "2026-09-21T14:13:20.000Z", "data": data}, BASE)
+
+
+def texts(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Type and text of every text object, and the fallback."""
+    yield "fallback", message["text"]
+    for block in message["blocks"]:
+        for text in block.get("fields", [block["text"]] if "text" in block else []):
+            yield text["type"], text["text"]
+
+
+def plain(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text, "emoji": False}
+
+
+def test_an_event_is_a_header_the_name_the_extras_and_the_link() -> None:
+    """Block messages with the file name, extras as fields and a link to the readership page."""
+    message = drawn("file.viewed", **FILE, pagesViewed=3, timeMs=102_000, sessionId="s-1", variantLabel="Ada")
+    assert message == {
+        "text": "Document viewed: Q3.pdf",
+        "mrkdwn": False,
+        "blocks": [
+            {"type": "header", "text": plain("Document viewed")},
+            {"type": "section", "text": plain("Q3.pdf")},
+            {
+                "type": "section",
+                "fields": [
+                    plain("Pages viewed:\n3"),
+                    plain("Reading time:\n1m 42s"),
+                    plain("Session:\ns-1"),
+                    plain("Variant label:\nAda"),
+                ],
+            },
+            {"type": "section", "text": {"type": "mrkdwn", "text": LINK, "verbatim": True}},
+        ],
+    }
+
+
+def test_an_event_without_extras_has_no_fields() -> None:
+    message = drawn("file.burned", **FILE)
+    assert [block["type"] for block in message["blocks"]] == ["header", "section", "section"]
+    assert not any("fields" in block for block in message["blocks"])
+
+
+@pytest.mark.parametrize(
+    ("event", "title"),
+    [
+        ("file.viewed", "Document viewed"),
+        ("file.downloaded", "Document downloaded"),
+        ("gate.completed", "Gate completed"),
+        ("note.created", "New note"),
+        ("receipt.confirmed", "Receipt confirmed"),
+        ("file.burned", "View limit reached, document destroyed"),
+        ("content.replaced", "Document replaced"),
+        ("invite.viewed", "Invitation opened"),
+        ("proofing.updated", "Proofing begun"),
+        ("webhook.test", "Test delivery"),
+        ("file.renamed", "file.renamed"),
+    ],
+)
+def test_every_kind_has_a_title(event: str, title: str) -> None:
+    message = drawn(event, **FILE)
+    assert (message["blocks"][0]["text"]["text"], message["text"]) == (title, f"{title}: Q3.pdf")
+
+
+def test_a_test_delivery_without_a_file_has_no_link() -> None:
+    assert drawn("webhook.test") == {
+        "text": "Test delivery",
+        "mrkdwn": False,
+        "blocks": [{"type": "header", "text": plain("Test delivery")}],
+    }
+
+
+def test_the_answers_of_a_form_are_fields_of_their_own() -> None:
+    answers = {f"Question {number}": f"answer {number}" for number in range(12)}
+    message = drawn("gate.completed", **FILE, source="form", email="ada@a.example", fields=answers)
+    sections = [block["fields"] for block in message["blocks"] if "fields" in block]
+    assert [len(fields) for fields in sections] == [10, 4]
+    assert [field["text"] for field in sections[0]][:3] == [
+        "Source:\nform",
+        "E-mail:\nada@a.example",
+        "Question 0:\nanswer 0",
+    ]
+    assert sections[1][-1]["text"] == "Question 11:\nanswer 11"
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_nothing_that_somebody_wrote_is_a_control_sequence(payload: str) -> None:
+    """40 payloads, 0 control sequences: in the file name, a note, a name, a label, an answer and its key."""
+    events = (
+        drawn("note.created", fileUuid=UUID, fileName=payload, author=payload, body=payload, pageNumber=1),
+        drawn("file.viewed", **FILE, variantUuid="v", variantLabel=payload),
+        drawn("receipt.confirmed", **FILE, name=payload),
+        drawn("gate.completed", **FILE, source="form", email=payload, fields={payload: payload}),
+        drawn(payload, **FILE, **{payload: payload}),
+    )
+    for message in events:
+        found = list(texts(message))
+        assert [text for _, text in found if CONTROL.search(text)] == [LINK]
+        assert [text for kind, text in found if kind == "mrkdwn"] == [LINK]
+        assert not [text for _, text in found if text != LINK and re.search("[<>]|&(?!amp;|lt;|gt;)", text)]
+        for _, text in found:
+            label, line, value = text.partition(":\n")
+            assert "\n" not in (value if line else label), "a value looks like another field"
+            assert (label + value).isprintable()
+
+
+def test_there_are_payloads_enough() -> None:
+    assert len(set(PAYLOADS)) >= 40
+
+
+def test_a_text_is_shown_as_it_was_written() -> None:
+    message = drawn("note.created", **FILE, author="Ann & Bob", body="  a < b\n\tand  *c* > d  ")
+    assert [field["text"] for field in message["blocks"][2]["fields"]] == [
+        "Author:\nAnn &amp; Bob",
+        "Note:\na &lt; b and *c* &gt; d",
+    ]
+
+
+@pytest.mark.parametrize("letter", ["a", "&", "<", "\U0001f642", "é", "\ud800", " "])
+def test_no_text_is_longer_than_slack_takes(letter: str) -> None:
+    """Header 150, field 2000, text 3000; a message that is too long is refused whole, and a cut escape is no escape."""
+    long = letter * 3_100
+    answers = {f"{number}{long}": long for number in range(12)}
+    message = drawn(long, fileUuid=UUID, fileName=long, author=long, body=long, fields=answers)
+    header, name, *rest = message["blocks"]
+
+    def size(text: str) -> int:
+        return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+    assert 1 <= size(header["text"]["text"]) <= 150
+    assert 1 <= size(name["text"]["text"]) <= 3000
+    assert size(message["text"]) <= 3000
+    sections = [block["fields"] for block in rest if "fields" in block]
+    assert all(len(fields) <= 10 for fields in sections)
+    assert all(1 <= size(field["text"]) <= 2000 for fields in sections for field in fields)
+    for _, text in texts(message):
+        assert text == LINK or not re.search("&(?!amp;|lt;|gt;)", text)
+    json.dumps(message, ensure_ascii=False).encode()
+
+
+def test_a_message_has_no_more_blocks_than_slack_takes() -> None:
+    message = drawn("gate.completed", **FILE, fields={str(number): "x" for number in range(1_000)})
+    assert len(message["blocks"]) <= 50
+
+
+def test_a_cut_text_says_so_and_keeps_what_fits() -> None:
+    (field,) = drawn("note.created", body="ab" * 2_000)["blocks"][1]["fields"]
+    assert field["text"] == "Note:\n" + "ab" * 996 + "a" + "…"
+    assert len(field["text"]) == 2_000

@@ -1,0 +1,145 @@
+"""The shape of a webhook's address, and which addresses its host may be found at (section Webhooks, "URL rules")."""
+
+import ipaddress
+
+import pytest
+
+from docshare.contract.problems import Problem
+from docshare.server.outbound.targets import Target
+from docshare.server.rules.webhook_url import LOOPBACK, judge, parse_allowed
+from tests.support.forbidden_urls import F8, FORMS
+
+NOTHING = parse_allowed(())
+LISTED = parse_allowed(("10.0.0.0/8", "192.168.7.7", "fd12::/32", "receiver.lan", "0.0.0.0/0", "::/0"))
+
+
+@pytest.mark.parametrize("url", FORMS, ids=repr)
+def test_a_forbidden_form_is_a_bad_request(url: str) -> None:
+    with pytest.raises(Problem) as caught:
+        judge(url, NOTHING)
+    assert caught.value.code == "bad_request"
+
+
+@pytest.mark.parametrize(
+    ("url", "target"),
+    [
+        ("https://hook.example", Target("https", "hook.example", 443, "/")),
+        ("HTTPS://Hook.Example:8443/In?a=%40#x", Target("https", "hook.example", 8443, "/In?a=%40")),
+        ("https://[2606:4700::1111]/", Target("https", "2606:4700::1111", 443, "/")),
+        ("https://8.8.8.8/", Target("https", "8.8.8.8", 443, "/")),
+    ],
+)
+def test_a_decent_address_is_taken_apart(url: str, target: Target) -> None:
+    assert judge(url, NOTHING)[0] == target
+
+
+@pytest.mark.parametrize("text", [*F8, "127.0.0.1", "10.0.0.1", "::1", "169.254.169.254", "fe80::1", "::ffff:8.8.8.8"])
+def test_the_host_of_a_user_is_not_called_at_a_special_address(text: str) -> None:
+    _, permit = judge("https://hook.example/", NOTHING)
+    assert not permit(ipaddress.ip_address(text))
+    assert permit(ipaddress.ip_address("93.184.216.34"))
+
+
+@pytest.mark.parametrize(
+    ("url", "address", "permitted"),
+    [
+        # a host by its name: wherever it is, but for what nobody may call
+        ("http://receiver.lan/", "172.16.0.1", True),
+        ("http://receiver.lan/", "93.184.216.34", True),
+        ("http://receiver.lan/", "::ffff:10.0.0.1", True),
+        ("http://receiver.lan/", "169.254.169.254", False),
+        ("http://receiver.lan/", "0.0.0.0", False),
+        ("http://receiver.lan/", "224.0.0.1", False),
+        ("http://receiver.lan/", "fe80::1", False),
+        # another host: by what it is found at
+        ("https://hook.example/", "10.1.2.3", True),
+        ("http://hook.example/", "10.1.2.3", True),
+        ("https://hook.example/", "169.254.169.254", False),
+        ("https://hook.example/", "100.100.100.200", False),
+        ("https://hook.example/", "ff02::1", False),
+        ("https://hook.example/", "::", False),
+    ],
+)
+def test_what_the_operator_listed_may_be_private_and_never_special(url: str, address: str, permitted: bool) -> None:
+    """Metadata, link-local, multicast and unspecified addresses never, whatever is listed."""
+    _, permit = judge(url, LISTED)
+    assert permit(ipaddress.ip_address(address)) is permitted
+
+
+@pytest.mark.parametrize(
+    ("address", "permitted"),
+    [("10.1.2.3", True), ("93.184.216.34", False), ("192.168.0.1", False), ("::ffff:10.1.2.3", False)],
+)
+def test_plain_http_to_a_host_that_is_not_listed_goes_to_listed_addresses_only(address: str, permitted: bool) -> None:
+    _, permit = judge("http://hook.example/", parse_allowed(("10.0.0.0/8",)))
+    assert permit(ipaddress.ip_address(address)) is permitted
+
+
+def test_plain_http_needs_something_that_is_listed() -> None:
+    for allowed in (NOTHING, parse_allowed(("receiver.lan",))):
+        with pytest.raises(Problem, match="https://"):
+            judge("http://hook.example/", allowed)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:4000/", "http://127.9.9.9/", "http://[::1]:4000/", "https://127.0.0.1/"]
+)
+def test_a_listener_is_on_this_machine(url: str) -> None:
+    judge(url, LOOPBACK)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://10.0.0.1/", "http://8.8.8.8/", "http://[::ffff:127.0.0.1]/", "http://0.0.0.0/"]
+)
+def test_a_listener_is_nowhere_else(url: str) -> None:
+    with pytest.raises(Problem):
+        judge(url, LOOPBACK)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "receiver",
+        "receiver.lan",
+        "a_b.example",
+        "1receiver.example",
+        "10.0.0.1",
+        "10.0.0.0/8",
+        "10.1.2.3/8",
+        "::1",
+        "fd12::/32",
+        "::/0",
+    ],
+)
+def test_an_entry_is_a_host_an_address_or_a_network(entry: str) -> None:
+    allowed = parse_allowed((entry,))
+    assert len(allowed.names) + len(allowed.networks) == 1
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "*.example.com",
+        "https://a.example",
+        "a.example/x",
+        "a.example:8080",
+        "10.0.0.0/33",
+        "10.0.0.256",
+        "10.1",
+        "0x7f000001",
+        "127.0.0.1:80",
+        "[::1]",
+        "::1/129",
+        "a b",
+        "",
+        ".example",
+        "example.",
+        "-a.example",
+        "me@a.example",
+        "\u0192iles.example",
+        "10.0.0.0-10.0.0.9",
+    ],
+)
+def test_anything_else_is_no_entry(entry: str) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        parse_allowed((entry,))

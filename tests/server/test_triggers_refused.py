@@ -1,0 +1,150 @@
+"""The admin command "trigger" where it must not: nothing happens, and the answer says what to do about it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.cast import Person, World
+from tests.support.owner import put
+from tests.support.triggering import FORM, READY, deck, posted, refused, traces, trigger
+
+
+@pytest.fixture
+def made(world: World) -> dict[str, Any]:
+    return deck(world)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "switch"),
+    [
+        ("file.downloaded", {"allowDownload": False}, "allowDownload=true"),
+        ("note.created", {}, "commentsEnabled=true commentsAllowPublic=true"),
+        ("note.created", {"commentsEnabled": True}, "commentsAllowPublic=true"),
+        ("receipt.confirmed", {}, "askReceipt=true"),
+        ("proofing.updated", {}, "marksEnabled=true"),
+        ("gate.completed", {}, "requireEmail=true"),
+        ("file.burned", {}, "viewLimit=1"),
+    ],
+)
+def test_what_the_settings_do_not_allow_is_refused_with_the_setting_to_switch_on(
+    world: World, made: dict[str, Any], kind: str, settings: dict[str, Any], switch: str
+) -> None:
+    if settings:
+        put(world, made, **settings)
+    code, _, hint = refused(world, kind, made, consent="yes")
+    assert (code, hint.partition(": ")[2]) == ("conflict", f"docshare settings set {made['shortId']} {switch}")
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "names"),
+    [
+        ({"password": "Sesam"}, "file.viewed", "password"),
+        ({"password": "Sesam", "requireEmail": True}, "gate.completed", "password"),
+        ({"requireEmail": True}, "file.viewed", "password gateFields requireEmail"),
+        ({"gateFields": FORM}, "invite.viewed", "password gateFields requireEmail"),
+        ({"gateFields": FORM}, "file.downloaded", "password gateFields requireEmail"),
+    ],
+)
+def test_a_closed_link_lets_nobody_in(
+    world: World, made: dict[str, Any], settings: dict[str, Any], kind: str, names: str
+) -> None:
+    put(world, made, **settings)
+    code, _, hint = refused(world, kind, made, consent="yes")
+    assert (code, hint) == ("conflict", f"Take it away: docshare settings clear {made['shortId']} {names}")
+
+
+def test_an_invitee_is_not_asked_for_the_address_they_were_written_to(world: World, made: dict[str, Any]) -> None:
+    put(world, made, requireEmail=True)
+    assert trigger(world, "invite.viewed", made)["data"]["email"] == "invitee1@example.com"
+
+
+def test_a_variant_that_does_not_allow_downloads_says_so(world: World, made: dict[str, Any]) -> None:
+    body = {"label": "Acme", "overrides": {"allowDownload": False}}
+    answer = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json=body).get_json()
+    uuid = answer.get("variant", answer)["uuid"]
+    code, _, hint = refused(world, "file.downloaded", made, variant=uuid)
+    assert (code, hint) == ("conflict", f"Switch it on: docshare variants update {uuid} --download")
+
+
+@pytest.mark.parametrize("kind", ["file.burned", "content.replaced", "invite.viewed"])
+def test_what_happens_to_a_file_happens_through_no_variant(world: World, made: dict[str, Any], kind: str) -> None:
+    world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Acme"})
+    assert refused(world, kind, made, variant="label:Acme", consent="yes")[0] == "bad_request"
+
+
+def test_below_the_plan_the_setting_needs_it_is_the_plan_that_is_named(world: World) -> None:
+    made = world.bea.upload()
+    for kind in ("note.created", "proofing.updated", "invite.viewed", "content.replaced"):
+        code, detail, _ = refused(world, kind, made, consent="yes")
+        assert (code, "requires the pro plan" in detail) == ("plan_required", True), kind
+    assert trigger(world, "file.viewed", made)["deliveries"] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "detail", "hint"),
+    [
+        ("file.seen", {}, "There is no event kind 'file.seen'.", "Kinds: file.viewed, file.downloaded, gate.completed"),
+        ("webhook.test", {}, "There is no event kind 'webhook.test'.", "Kinds: "),
+        ("file.viewed", {"pages": "3"}, "'pages' cannot be set for file.viewed.", "Keys: pagesViewed, timeMs."),
+        ("file.viewed", {"sessionId": "x"}, "'sessionId' cannot be set", "Keys: pagesViewed, timeMs."),
+        ("file.viewed", {"timeMs.x": "1"}, "'timeMs.x' cannot be set", "Keys: pagesViewed, timeMs."),
+        ("file.viewed", {"timeMs": "long"}, "timeMs: 'long' is not a whole number from 1000 to 14400000.", "Keys: "),
+        ("file.viewed", {"timeMs": "999"}, "timeMs: '999' is not a whole number", "Keys: "),
+        ("file.viewed", {"pagesViewed": "13"}, "Readers of this link see 12 pages, so 13 cannot be viewed.", ""),
+        ("file.viewed", {"pagesViewed": "5", "timeMs": "4999"}, "5 pages take at least 5000 ms", "Set a larger"),
+        ("file.downloaded", {"x": "1"}, "'x' cannot be set for file.downloaded.", "Nothing can be set"),
+        ("gate.completed", {"fields": "x"}, "'fields' cannot be set", "Keys: email, fields.NAME."),
+        ("gate.completed", {"fields.": "x"}, "'fields.' cannot be set", "Keys: email, fields.NAME."),
+        ("gate.completed", {"fields.other": "x"}, "The form of the link has no field other.", "fields.firm"),
+        ("proofing.updated", {"kind": "note"}, "kind: 'note' is not mark or annotation.", "Keys: kind, pageNumber."),
+        ("receipt.confirmed", {"name": " "}, "name must be a text of 1 to 120 characters.", ""),
+        ("note.created", {"body": ""}, "body must be a text of 1 to 2000 characters.", ""),
+        ("invite.viewed", {"email": "nobody"}, "email must be", ""),
+    ],
+)
+def test_a_key_or_value_that_there_is_not_is_refused_with_those_there_are(
+    world: World, made: dict[str, Any], kind: str, values: dict[str, str], detail: str, hint: str
+) -> None:
+    put(world, made, **READY.get(kind, {}))
+    code, said, hinted = refused(world, kind, made, values=values)
+    assert (code, said[: len(detail)], hint in hinted) == ("bad_request", detail, True), (said, hinted)
+
+
+def test_only_a_file_that_is_there_and_belongs_to_somebody_will_do(world: World, made: dict[str, Any]) -> None:
+    assert posted(world, "file.viewed", "nowhere12345").get_json()["code"] == "not_found"
+    assert refused(world, "file.viewed", made, variant="label:Acme")[0] == "not_found"
+    short_id = world.pia.post(f"/api/v1/files/{made['uuid']}/invites", json={"email": "a@b.example"}).get_json()
+    assert posted(world, "file.viewed", short_id["url"][-12:]).get_json()["code"] == "not_found"
+    world.pia.delete(f"/api/v1/files/{made['uuid']}")
+    assert posted(world, "file.viewed", made["shortId"]).get_json()["code"] == "not_found"
+
+
+def test_a_link_that_has_expired_has_no_readers(world: World, made: dict[str, Any]) -> None:
+    put(world, made, deleteAt="2026-09-21T15:00:00Z")
+    world.clock.advance(hours=1)
+    for kind in ("file.viewed", "file.downloaded", "invite.viewed", "file.burned"):
+        assert refused(world, kind, made, consent="yes")[0] in ("gone", "conflict"), kind
+
+
+@pytest.mark.parametrize("kind", list(READY))
+def test_a_rehearsal_says_what_would_happen_and_leaves_no_trace(world: World, made: dict[str, Any], kind: str) -> None:
+    if READY[kind]:
+        put(world, made, **READY[kind])
+    before = traces(world)
+    found = trigger(world, kind, made, rehearse="yes", consent="yes")
+    assert traces(world) == before
+    assert found["event"] == kind
+    assert found["link"] == f"http://127.0.0.1:8787/{made['shortId']}"
+    real = trigger(world, kind, made, consent="yes")["data"]
+    planned = found["values"] if kind != "gate.completed" else {"fields": found["values"]}
+    assert {key: real[key] for key in planned} == planned
+
+
+def test_nobody_but_the_holder_of_the_instance_key_can_trigger(world: World, made: dict[str, Any]) -> None:
+    body = {"command": "trigger", "args": {"kind": "file.viewed", "file": made["shortId"]}}
+    person: Person = world.pia
+    assert person.post("/_admin", json=body).status_code == 404
+    assert json.loads(world.pia.get("/api/v1/activity").text) == []

@@ -1,0 +1,159 @@
+"""``docshare webhooks listen``: in a process of its own, or in a thread on time that a test moves on."""
+
+from __future__ import annotations
+
+import json
+import queue
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, Any
+
+from docshare.cli.context import current
+from tests.support.served import COMMAND
+from tests.support.shell import Ended, Shell
+from tests.support.waiting import eventually
+
+_PATIENCE = 30.0  # seconds until a process that says nothing counts as stuck
+_END = ""
+_SECRET = re.compile("whsec_[0-9a-f]{64}")
+
+
+class Listening:
+    """The process, what it says on stderr, and the rows it prints."""
+
+    def __init__(self, env: Mapping[str, str], *options: str, stdout: int = subprocess.PIPE) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "webhooks", "listen", *options],
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stderr is not None
+        self.said: list[str] = []
+        self._words = _lines(self.process.stderr)
+        self._rows = _lines(self.process.stdout) if self.process.stdout else queue.SimpleQueue[str]()
+
+    def until(self, text: str) -> str:
+        """Wait for a line on stderr that holds ``text``; returns it."""
+        while True:
+            line = self._words.get(timeout=_PATIENCE)
+            assert line != _END, f"it ended without saying {text!r}: {self.said}"
+            self.said.append(line)
+            if text in line:
+                return line
+
+    @property
+    def url(self) -> str:
+        """Where it receives."""
+        return self.until("ready: deliveries arrive at ").split()[-1]
+
+    @property
+    def secret(self) -> str:
+        """The secret it told so far."""
+        found = _SECRET.search("\n".join(self.said))
+        assert found is not None, self.said
+        return found[0]
+
+    def line(self) -> str:
+        """The next line on stdout."""
+        line = self._rows.get(timeout=_PATIENCE)
+        assert line != _END, f"it ended: {self.words()}"
+        return line
+
+    def row(self) -> dict[str, Any]:
+        """The next row of ``--json``."""
+        found: dict[str, Any] = json.loads(self.line())
+        return found
+
+    def words(self) -> str:
+        """All it has said, once it has ended."""
+        while (line := self._words.get(timeout=_PATIENCE)) != _END:
+            self.said.append(line)
+        self._words.put(_END)
+        return "\n".join(self.said)
+
+    def rest(self) -> list[str]:
+        """All lines that it still prints, once it has ended."""
+        found = []
+        while (line := self._rows.get(timeout=_PATIENCE)) != _END:
+            found.append(line)
+        self._rows.put(_END)
+        return found
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal; returns the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(_PATIENCE)
+
+    def wait(self) -> int:
+        """The exit code, once it ends by itself."""
+        return self.process.wait(_PATIENCE)
+
+
+def _lines(stream: IO[str]) -> queue.SimpleQueue[str]:
+    """Every line of ``stream`` as it comes, and an empty one at its end."""
+    found: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def read() -> None:
+        with stream:
+            for line in stream:
+                found.put(line.rstrip("\n"))
+        found.put(_END)
+
+    threading.Thread(target=read, daemon=True).start()
+    return found
+
+
+@contextmanager
+def listener(env: Mapping[str, str], *options: str, stdout: int = subprocess.PIPE) -> Iterator[Listening]:
+    """A listener, ended with the block if it still runs. ``stdout``: a descriptor instead of a pipe that is read."""
+    found = Listening(env, *options, stdout=stdout)
+    try:
+        yield found
+    finally:
+        if found.process.poll() is None:
+            found.end(signal.SIGTERM)
+        found.words()
+
+
+class Attending(threading.Thread):
+    """``docshare webhooks listen`` in a thread, on time that the test moves on."""
+
+    def __init__(self, shell: Shell, *options: str) -> None:
+        super().__init__(daemon=True)
+        self._shell = shell
+        self._options = options
+        self.ended: Ended | None = None
+        shell.time.wall = time.time()  # signatures are made by a server on real time
+        self.start()
+
+    def run(self) -> None:
+        self.ended = self._shell("webhooks", "listen", *self._options)
+
+    def passing(self, seconds: float = 5.0) -> bool:
+        """Let time go on."""
+        self._shell.time.passed += seconds
+        return False
+
+    @property
+    def said(self) -> str:
+        """What it has said on stderr so far."""
+        try:
+            stream: Any = current().stderr
+        except IndexError:  # it has not begun
+            return ""
+        text: str = stream.text()
+        return text
+
+    def over(self) -> Ended:
+        """How it ended, when it does by itself as time goes on."""
+        eventually(lambda: self.passing() or not self.is_alive(), seconds=60)
+        assert self.ended is not None
+        return self.ended

@@ -1,0 +1,251 @@
+"""Receivers of webhooks on loopback, honest ones and those with every bad habit, and what belongs around them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+import ssl
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from docshare.contract.wire import instant
+from docshare.server.dispatcher import deliver_due
+from docshare.server.outbound.addresses import Permit
+from docshare.server.outbound.exchange import Outbound, Request
+from docshare.server.runtime import Runtime
+from docshare.server.services import activity
+from tests.support.cast import Person, World
+from tests.support.source import Script, answer, endless, raw, silent
+
+ALLOWED = ("127.0.0.0/8",)
+"""DOCSHARE_WEBHOOK_ALLOW of a server whose webhooks may call this machine."""
+
+OK = answer(b"thanks")
+_HASTE = 0.04  # ten seconds become 0.4
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One request: header names in lower case."""
+
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def delivery(self) -> str:
+        return self.headers["webhook-id"]
+
+    @property
+    def attempt(self) -> int:
+        return int(self.headers["webhook-attempt"])
+
+
+@dataclass
+class Receiver:
+    """``choose``: how it treats a request; ``hits``: what came, in order; ``connections``: how many were opened;
+    ``most``: how many requests it held at once."""
+
+    url: str
+    choose: Callable[[Hit], Script]
+    hits: list[Hit] = field(default_factory=list)
+    connections: int = 0
+    holding: int = 0
+    most: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def script(self, script: Script) -> None:
+        """Treat everything like this from now on."""
+        self.choose = lambda hit: script
+
+    def by_delivery(self) -> dict[str, list[Hit]]:
+        """The hits by the UUID of their delivery."""
+        found: dict[str, list[Hit]] = {}
+        for hit in self.hits:
+            found.setdefault(hit.delivery, []).append(hit)
+        return found
+
+
+def reset(sock: socket.socket) -> None:
+    """The connection is torn down without a word."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+_HEAD = b"HTTP/1.1 200 OK\r\n"
+BAD_HABITS: dict[str, Script] = {
+    "5xx": answer(b"out of order", "503 Service Unavailable"),
+    "4xx": answer(b"", "404 Not Found"),
+    "reset": reset,
+    "hang": silent,
+    "drip": endless(_HEAD, b"X", 0.05),
+    "redirect": answer(b"", "307 Temporary Redirect", "Location: http://127.0.0.1:1/elsewhere"),
+    "endless headers": endless(_HEAD, b"X-Filler: 0123456789\r\n"),
+    "not http": raw(b"220 mail.example ESMTP\r\n"),
+    "cut head": raw(b"HTTP/1.1 20"),
+}
+"""By name, what is no delivery."""
+
+ODD_HABITS: dict[str, Script] = {
+    "201": answer(b"", "201 Created"),
+    "204": raw(b"HTTP/1.1 204 No Content\r\n\r\n"),
+    "299": answer(b"", "299 Whatever"),
+    "slow body": endless(_HEAD + b"Content-Length: 1000000\r\n\r\n", b"X", 0.05),
+    "endless body": endless(_HEAD + b"\r\n", b"X" * 65536),
+    "gzip bomb": answer(gzip.compress(b"\0" * 10_000_000), "200 OK", "Content-Encoding: gzip"),
+    "cut body": answer(b"short", length=1000),
+}
+"""By name, what is a delivery all the same: the status says so."""
+
+ENDLESS = ("hang", "drip", "slow body")
+"""The habits that end at the deadline only."""
+
+
+@contextmanager
+def receiver_at(script: Script = OK, cert: Path | None = None, *, https: bool = False) -> Iterator[Receiver]:
+    """A running receiver. With ``cert`` it speaks TLS; ``https`` without one: it only claims to."""
+    context = None
+    if cert is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(cert, cert.with_name("key.pem"))
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        scheme = "https" if cert or https else "http"
+        receiver = Receiver(f"{scheme}://127.0.0.1:{listener.getsockname()[1]}/hook", lambda hit: script)
+        thread = threading.Thread(target=_accept, args=(listener, context, receiver), daemon=True)
+        thread.start()
+        try:
+            yield receiver
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def _accept(listener: socket.socket, context: ssl.SSLContext | None, receiver: Receiver) -> None:
+    while True:
+        try:
+            sock, _ = listener.accept()
+        except OSError:
+            return
+        receiver.connections += 1
+        threading.Thread(target=_serve, args=(sock, context, receiver), daemon=True).start()
+
+
+def _serve(plain: socket.socket, context: ssl.SSLContext | None, receiver: Receiver) -> None:
+    with suppress(OSError), plain:
+        plain.getpeername()  # of a client that is gone, wrap_socket would leave an open socket behind
+        sock = plain if context is None else context.wrap_socket(plain, server_side=True)
+        with sock:
+            _treat(sock, receiver)
+
+
+def _treat(sock: socket.socket, receiver: Receiver) -> None:
+    hit = _read(sock)
+    if hit is None:
+        return
+    with receiver.lock:
+        receiver.hits.append(hit)
+        receiver.holding += 1
+        receiver.most = max(receiver.most, receiver.holding)
+    try:
+        receiver.choose(hit)(sock)
+    finally:
+        with receiver.lock:
+            receiver.holding -= 1
+
+
+def _read(sock: socket.socket) -> Hit | None:
+    with sock.makefile("rb") as lines:
+        if not lines.readline().startswith(b"POST "):
+            return None
+        headers: dict[str, str] = {}
+        while line := lines.readline().decode("latin-1").strip():
+            name, _, value = line.partition(":")
+            assert name.lower() not in headers, "a header stands twice"
+            headers[name.lower()] = value.strip()
+        return Hit(headers, lines.read(int(headers["content-length"])))
+
+
+class _Hurried(Outbound):
+    def __init__(self, ca_bundle: Path | None, urls: frozenset[str]) -> None:
+        super().__init__(ca_bundle)
+        self._urls = urls
+
+    def exchange(self, request: Request, permit: Permit, *, deadline_s: float) -> Any:
+        assert deadline_s == 10, "Spec: the request timeout is 10 seconds"
+        target = request.target
+        bad = f"{target.scheme}://{target.host}:{target.port}{target.path}" in self._urls
+        return super().exchange(request, permit, deadline_s=deadline_s * _HASTE if bad else deadline_s)
+
+
+def hurried(rt: Runtime, *receivers: Receiver) -> Runtime:
+    """``rt`` for which the ten seconds that an attempt may take are over after 0.4, where it goes to ``receivers``. The
+    others keep theirs, for a busy machine may need them."""
+    urls = frozenset(receiver.url for receiver in receivers)
+    return replace(rt, outbound=_Hurried(rt.config.ca_bundle, urls))
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A webhook of the tests."""
+
+    uuid: str
+    secret: str
+
+
+def add_hook(person: Person, url: str, *events: str, **more: str) -> Hook:
+    """A webhook of ``person`` for ``events`` (all that replace a document unless given)."""
+    body = {"url": url, "events": events or ["content.replaced"], **more}
+    answer = person.post("/api/v1/webhooks", json=body)
+    assert answer.status_code == 201, answer.get_data(as_text=True)
+    made = answer.get_json()
+    return Hook(made["webhook"]["uuid"], made["secret"])
+
+
+def happen(world: World, file_uuid: str, *, times: int = 1, variant: str | None = None, **extras: object) -> None:
+    """Let the document of a file be replaced ``times``, as far as webhooks are told of it."""
+    with world.rt.db.write():
+        ((file_id,),) = world.rt.db.rows("SELECT id FROM files WHERE uuid = ?", (file_uuid,))
+        found = world.rt.db.row("SELECT id FROM variants WHERE uuid = ?", (variant,))
+        for _ in range(times):
+            activity.record(
+                world.rt, file_id, "content.replaced", extras, at=world.clock.now, variant_id=found and found[0]
+            )
+
+
+def run_out(world: World, rt: Runtime) -> list[int]:
+    """Let time pass until nothing is due any more; returns the moments at which something was, seconds from now on. A
+    millisecond before each there is nothing to do."""
+    start, moments = world.clock.now, []
+    while (found := rt.db.row("SELECT MIN(next_at) FROM deliveries")) and found[0] is not None:
+        if found[0] > world.clock.now:
+            world.clock.now = found[0] - 1
+            assert deliver_due(rt) == 0, "before its time"
+            world.clock.now = found[0]
+        assert deliver_due(rt) > 0
+        moments.append((world.clock.now - start) // 1000)
+    return moments
+
+
+def envelope(file_uuid: str, name: str, at: int, **extras: object) -> bytes:
+    """The body of a delivery of ``content.replaced``, typed again."""
+    data = {"fileUuid": file_uuid, "fileName": name, **extras}
+    told = {"event": "content.replaced", "timestamp": instant(at), "data": data}
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def deliveries_of(person: Person, hook: Hook, query: str = "") -> list[dict[str, Any]]:
+    """The log of the webhook as its owner sees it."""
+    answer = person.get(f"/api/v1/webhooks/{hook.uuid}/deliveries{query}")
+    assert answer.status_code == 200, answer.get_data(as_text=True)
+    found: list[dict[str, Any]] = answer.get_json()
+    return found
+
+
+def health_of(person: Person, hook: Hook) -> dict[str, Any]:
+    """The webhook as its owner's list shows it."""
+    found = person.get("/api/v1/webhooks").get_json()["webhooks"]
+    return next(row for row in found if row["uuid"] == hook.uuid)

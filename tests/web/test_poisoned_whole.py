@@ -1,0 +1,59 @@
+"""The document that the tests of hostile texts read is poisoned in every field that is stored of a file."""
+
+from tests.support.cast import World
+from tests.support.poison import DOSES, Poisoned
+
+# Written by the server in words of its own, or never shown: digests, numbers in JSON, and words from a list.
+OWN_WORDS = {
+    "annotations": {"rect"},
+    "assets": {"kind", "mime_type", "blob"},
+    "beacons": {"body", "accepted"},
+    "download_rows": {"country"},
+    "file_tokens": {"digest", "kind"},
+    "files": {"short_id", "mime_type", "page_sizes", "sha256", "blob", "password_hash"},
+    "grants": {"kind", "seal"},
+    "hotspots": {"rect"},
+    "invites": {"short_id"},
+    "marks": {"mark"},
+    "readers": {"reader"},
+    "revisions": {"sha256"},
+    "tallies": {"kind"},
+    "variants": {"short_id", "overrides"},
+    "view_rows": {"country"},
+    "view_sessions": {"opening", "class"},
+    "viewers": {"digest"},
+}
+# Texts of the owner or of readers that no page shows: programs get them, as JSON.
+FOR_PROGRAMS = {
+    "activity_rows": {"event", "data"},
+    "deliveries": {"event", "body"},
+    "denials": {"reason"},
+    "mails": {"recipient", "subject", "body", "error"},
+    "revisions": {"original_name"},
+    "webhooks": {"url", "peer", "format", "events"},
+}
+
+
+def stored_texts(world: World) -> dict[str, set[str]]:
+    """Columns that hold text, by table, of all tables whose rows belong to a file, and of files themselves."""
+    found = {}
+    for (table,) in world.rt.db.rows("SELECT name FROM sqlite_master WHERE type = 'table'", ()):
+        columns = {name: kind for _, name, kind, *_ in world.rt.db.rows(f"PRAGMA table_info({table})", ())}
+        if table == "files" or "file_id" in columns:
+            texts = {name for name, kind in columns.items() if kind.upper() == "TEXT"}
+            found[table] = texts - {"uuid"}
+    return {table: texts for table, texts in found.items() if texts}
+
+
+def test_every_text_that_a_page_could_show_is_poisoned(world: World) -> None:
+    file = Poisoned(world, read=True)
+    file.dose(DOSES[0])
+    tables = stored_texts(world)
+    assert {"files", "notes", "variants", "view_sessions", "tallies"} <= tables.keys()
+    sound = []
+    for table, columns in tables.items():
+        for column in columns - OWN_WORDS.get(table, set()) - FOR_PROGRAMS.get(table, set()):
+            held = world.rt.db.rows(f"SELECT COUNT(*) FROM {table} WHERE {column} LIKE '%pwned%'", ())
+            if held == [(0,)]:
+                sound.append(f"{table}.{column}")
+    assert sound == []

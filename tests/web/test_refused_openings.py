@@ -1,0 +1,318 @@
+"""Attempts to open a link that were refused, as its owner is told of them (gap choices: Additions, access.denied)."""
+
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from werkzeug.test import TestResponse
+
+from docshare.server import jobs
+from docshare.server.services import denials
+from tests.support.anonymous import share
+from tests.support.cast import World, make_runtime
+from tests.support.guest import Guest
+from tests.support.owner import put, signed_in
+from tests.support.reader import DESKTOP
+from tests.support.rows import change_file, count
+from tests.support.told import activity, bodies, hooked
+
+(WRITE_DOWN,) = (job for job in jobs.JOBS if job.name == "write down refused openings")
+UNKNOWN = {"shortId": "AbCdEfGhIjK1", "uuid": "00000000-0000-4000-8000-000000000000"}
+
+
+@pytest.fixture
+def made(world: World) -> dict[str, Any]:
+    return world.pia.upload()
+
+
+@pytest.fixture
+def revoked(world: World, made: dict[str, Any]) -> dict[str, Any]:
+    """A variant of the file whose link was taken back."""
+    path = f"/api/v1/files/{made['uuid']}/variants"
+    row: dict[str, Any] = world.pia.post(path, json={"label": "Ada"}).get_json()
+    assert world.pia.put(f"{path}/{row['uuid']}", json={"revoked": True}).status_code == 200
+    return row
+
+
+def opens(world: World, path: str, *, http: Any = None, method: str = "GET", **headers: str) -> TestResponse:
+    """Somebody asks for ``path`` with a browser; ``headers`` with ``_`` for ``-``."""
+    sent = {"User-Agent": DESKTOP} | {name.replace("_", "-"): value for name, value in headers.items()}
+    answer: TestResponse = (http or world.http).open(f"/{path}", method=method, headers=sent, buffered=True)
+    return answer
+
+
+def told(world: World) -> list[dict[str, Any]]:
+    """The data of every ``access.denied``, once the running minute is over."""
+    world.clock.advance(minutes=1)
+    jobs.run(world.rt, WRITE_DOWN)
+    return [row["data"] for row in activity(world, "since=1&kind=access.denied")]
+
+
+def expires(world: World, made: dict[str, Any]) -> None:
+    change_file(world, made["uuid"], delete_at=world.clock.now)
+
+
+def burns(world: World, made: dict[str, Any]) -> None:
+    put(world, made, viewLimit=1)
+    assert Guest(world, made["shortId"]).enters()
+
+
+def test_a_wrong_password_is_told(world: World, made: dict[str, Any]) -> None:
+    put(world, made, password="right")
+    guest = Guest(world, made["shortId"])
+    assert guest.sends("wrong").status_code == 403
+    assert not guest.enters("Wrong")
+    assert guest.enters("right")
+    data = {"fileUuid": made["uuid"], "fileName": "report.pdf", "reason": "password", "count": 2}
+    found = told(world)
+    assert found == [data]
+    assert list(found[0]) == list(data)
+
+
+def test_an_address_at_another_domain_is_told(world: World, made: dict[str, Any]) -> None:
+    put(world, made, requireEmail=True, gateDomains=["a.example"])
+    guest = Guest(world, made["shortId"], prefix="/embed")
+    assert guest.sends(email="ada@b.example").status_code == 403
+    assert [(row["reason"], row["count"]) for row in told(world)] == [("domain", 1)]
+
+
+@pytest.mark.parametrize("shape", ["shortId", "uuid"])
+@pytest.mark.parametrize("prefix", ["", "embed/"])
+def test_an_opened_link_that_was_revoked_is_told_with_its_variant(
+    world: World, made: dict[str, Any], revoked: dict[str, Any], shape: str, prefix: str
+) -> None:
+    assert opens(world, prefix + revoked[shape]).status_code == 404
+    (found,) = told(world)
+    assert list(found.items()) == [
+        ("fileUuid", made["uuid"]),
+        ("fileName", "report.pdf"),
+        ("reason", "revoked"),
+        ("count", 1),
+        ("variantUuid", revoked["uuid"]),
+    ]
+
+
+@pytest.mark.parametrize(("ends", "reason"), [(expires, "expired"), (burns, "burned")])
+@pytest.mark.parametrize("prefix", ["", "embed/"])
+def test_an_opened_link_that_has_ended_is_told(
+    world: World, made: dict[str, Any], ends: Callable[[World, dict[str, Any]], None], reason: str, prefix: str
+) -> None:
+    ends(world, made)
+    if reason == "expired":
+        assert opens(world, prefix + made["shortId"]).status_code == 410
+    else:
+        world.clock.advance(minutes=30)
+        assert opens(world, prefix + made["uuid"]).status_code == 410
+    assert [(row["reason"], row["count"]) for row in told(world)] == [(reason, 1)]
+
+
+def test_the_link_of_a_variant_is_told_with_it_also_when_its_file_has_ended(world: World, made: dict[str, Any]) -> None:
+    variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
+    expires(world, made)
+    opens(world, variant["shortId"])
+    opens(world, made["shortId"])
+    assert [(row["reason"], row.get("variantUuid")) for row in told(world)] == [
+        ("expired", None),
+        ("expired", variant["uuid"]),
+    ]
+
+
+def test_a_minute_is_one_row_that_is_written_when_it_is_over_and_never_changes(
+    world: World, made: dict[str, Any]
+) -> None:
+    """A row that a cursor has passed stays as it was."""
+    expires(world, made)
+    world.clock.advance(seconds=20)  # the clock starts at the 20th second of a minute
+    for _ in range(3):
+        opens(world, made["shortId"])
+        world.clock.advance(seconds=5)
+        jobs.run(world.rt, WRITE_DOWN)
+        assert activity(world) == []
+    world.clock.advance(seconds=4.999)
+    opens(world, made["shortId"])
+    world.clock.advance(milliseconds=1)
+    opens(world, made["shortId"])  # the next minute
+    jobs.run(world.rt, WRITE_DOWN)
+    (first,) = activity(world)
+    assert (first["id"], first["event"], first["timestamp"]) == (2, "access.denied", "2026-09-21T14:14:00.000Z")
+    assert first["data"]["count"] == 4
+    opens(world, made["shortId"])
+    world.clock.advance(minutes=1)
+    jobs.run(world.rt, WRITE_DOWN)
+    kept, second = activity(world)
+    assert kept == first
+    assert (second["timestamp"], second["data"]["count"]) == ("2026-09-21T14:15:00.000Z", 2)
+    assert count(world, "denials") == 0
+
+
+@pytest.mark.parametrize("bursts", [(1_500,), (600, 600), (1_500, 1)])
+def test_a_count_ends_at_a_thousand(world: World, made: dict[str, Any], bursts: tuple[int, ...]) -> None:
+    """Those of one minute, whether they are written down at once or in turns."""
+    expires(world, made)
+    for burst in bursts:
+        for _ in range(burst):
+            world.rt.refusals.add(1, "expired", 0, world.clock)
+        jobs.run(world.rt, WRITE_DOWN)
+    assert [row["count"] for row in told(world)] == [1_000]
+
+
+def test_a_flood_of_different_refusals_is_bounded(world: World, made: dict[str, Any]) -> None:
+    for number in range(12_000):
+        world.rt.refusals.add(1, "revoked", number, world.clock)
+    counts, _ = world.rt.refusals.take(world.clock)
+    assert len(counts) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("method", "headers"),
+    [
+        ("HEAD", {}),
+        ("GET", {"User_Agent": "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"}),
+        ("GET", {"User_Agent": "Googlebot/2.1"}),
+        ("GET", {"User_Agent": "curl/8.5.0"}),
+        ("GET", {"User_Agent": ""}),
+        ("GET", {"Sec_Purpose": "prefetch"}),
+        ("GET", {"Purpose": "prefetch"}),
+        ("GET", {"X_Moz": "prefetch"}),
+    ],
+)
+def test_a_look_of_nobody_is_no_attempt(
+    world: World, made: dict[str, Any], revoked: dict[str, Any], method: str, headers: dict[str, str]
+) -> None:
+    """Known programs, link previews, prefetches and HEAD do not count."""
+    expires(world, made)
+    for name in (made["shortId"], revoked["shortId"]):
+        opens(world, name, method=method, **headers)
+    assert told(world) == []
+
+
+def test_the_owners_own_attempts_do_not_count(world: World, made: dict[str, Any], revoked: dict[str, Any]) -> None:
+    put(world, made, password="right")
+    http = signed_in(world, world.pia)
+    http.post(f"/{made['shortId']}/enter", data={"password": "wrong"})
+    opens(world, revoked["shortId"], http=http)
+    expires(world, made)
+    opens(world, made["shortId"], http=http)
+    assert told(world) == []
+    opens(world, made["shortId"], http=signed_in(world, world.mal))
+    assert [row["count"] for row in told(world)] == [1]
+
+
+def test_what_an_open_page_loads_is_no_attempt_to_open_it(world: World, made: dict[str, Any]) -> None:
+    expires(world, made)
+    for path in ("pages/1-800.jpg?v=1", "text/1.json?v=1", "feedback"):
+        assert opens(world, f"{made['shortId']}/{path}").status_code == 410
+    assert opens(world, f"api/files/{made['shortId']}/metadata").status_code == 410
+    assert told(world) == []
+
+
+def test_an_unknown_link_and_one_in_the_trash_tell_nobody(
+    world: World, made: dict[str, Any], revoked: dict[str, Any]
+) -> None:
+    world.pia.delete(f"/api/v1/files/{made['uuid']}")
+    for name in (*UNKNOWN.values(), made["shortId"], revoked["shortId"], revoked["uuid"], "my-report", "favicon.ico"):
+        assert opens(world, name).status_code == 404
+    world.pia.post(f"/api/v1/files/{made['uuid']}/restore")
+    assert told(world) == []
+
+
+def test_a_file_without_an_owner_has_nobody_to_tell(world: World) -> None:
+    file = share(world, days=0)
+    assert opens(world, file.short_id).status_code == 410
+    assert told(world) == []
+    assert count(world, "denials") == count(world, "activity_rows") == 0
+
+
+def test_a_file_and_a_variant_that_went_meanwhile_do_no_harm(
+    world: World, made: dict[str, Any], revoked: dict[str, Any]
+) -> None:
+    other = world.pia.upload()
+    expires(world, other)
+    opens(world, other["shortId"])
+    opens(world, revoked["shortId"])
+    jobs.run(world.rt, WRITE_DOWN)
+    opens(world, other["shortId"])
+    world.pia.delete(f"/api/v1/files/{other['uuid']}?purge=1")
+    world.pia.delete(f"/api/v1/files/{made['uuid']}/variants/{revoked['uuid']}")
+    (found,) = told(world)
+    assert list(found) == ["fileUuid", "fileName", "reason", "count"]
+
+
+def test_a_refused_attempt_is_sent_to_no_webhook(world: World, made: dict[str, Any]) -> None:
+    hooked(world)
+    expires(world, made)
+    opens(world, made["shortId"])
+    assert len(told(world)) == 1
+    assert bodies(world) == []
+
+
+def test_a_minute_that_was_not_over_lasts_over_a_restart(
+    world: World, made: dict[str, Any], revoked: dict[str, Any]
+) -> None:
+    opens(world, revoked["shortId"])
+    jobs.run(world.rt, WRITE_DOWN)
+    again = make_runtime(world.rt.config.data_dir, world.clock, world.rt.engine)
+    again.refusals.add(1, "revoked", 1, world.clock)
+    denials.write_down(again)
+    again.db.close()
+    assert [row["count"] for row in told(world)] == [2]
+
+
+def statements_of(world: World, path: str) -> list[str]:
+    """What a reader's request asks of the database, without the names in it."""
+    seen: list[str] = []
+    opens(world, "no-such-link-at-all")  # the first request of a thread opens its connection
+    connection = world.rt.db.sqlite.connection()
+    with world.rt.db.write():
+        pass  # forget what is remembered
+    connection.set_trace_callback(seen.append)
+    try:
+        opens(world, path)
+    finally:
+        connection.set_trace_callback(None)
+    return [text.replace(path.rpartition("/")[2], "?") for text in seen]
+
+
+@pytest.mark.parametrize("shape", ["shortId", "uuid"])
+@pytest.mark.parametrize("prefix", ["", "embed/"])
+def test_a_revoked_link_asks_the_database_what_an_unknown_one_asks(
+    world: World, revoked: dict[str, Any], shape: str, prefix: str
+) -> None:
+    """Hardening M2: not to be told from an unknown one by time; and neither writes anything."""
+    seen = statements_of(world, prefix + revoked[shape])
+    assert seen == statements_of(world, prefix + UNKNOWN[shape])
+    assert len(seen) >= 3
+    assert [text for text in seen if not text.startswith("SELECT")] == []
+
+
+def test_a_revoked_link_answers_as_fast_as_an_unknown_one(make: Callable[..., World]) -> None:
+    """Hardening G22: median gap <= 2 ms over pairs of samples."""
+    world = make(address_limit=10_000)
+    made = world.pia.upload()
+    path = f"/api/v1/files/{made['uuid']}/variants"
+    variant = world.pia.post(path).get_json()
+    world.pia.put(f"{path}/{variant['uuid']}", json={"revoked": True})
+    gaps = []
+    for pair in range(300):
+        names = (variant["shortId"], UNKNOWN["shortId"])
+        took = {}
+        for name in names[:: 1 if pair % 2 else -1]:
+            began = time.perf_counter()
+            assert opens(world, name).status_code == 404
+            took[name] = time.perf_counter() - began
+        gaps.append(took[names[0]] - took[names[1]])
+    assert abs(statistics.median(gaps)) < 0.002
+
+
+def test_attempts_at_the_same_time_are_all_counted(world: World, made: dict[str, Any]) -> None:
+    expires(world, made)
+    threads = [threading.Thread(target=lambda: [opens(world, made["shortId"]) for _ in range(10)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        jobs.run(world.rt, WRITE_DOWN)
+        thread.join()
+    assert [row["count"] for row in told(world)] == [40]
