@@ -5,6 +5,8 @@ from typing import Annotated
 import typer
 
 from docshare.cli.admin_channel import Data, asked
+from docshare.cli.admin_clients import client
+from docshare.cli.admin_deliveries import deliveries
 from docshare.cli.admin_hotspots import hotspot
 from docshare.cli.admin_mail import invite, outbox
 from docshare.cli.context import current
@@ -23,6 +25,8 @@ app.add_typer(key, name="key")
 app.add_typer(trash, name="trash")
 app.add_typer(outbox, name="outbox")
 app.add_typer(hotspot, name="hotspot")
+app.add_typer(deliveries, name="deliveries")
+app.add_typer(client, name="client")
 app.command("invite", spec=INVITE)(invite)
 
 _ACCOUNT = Spec(

@@ -9,6 +9,7 @@ from docshare.cli.context import current
 from docshare.cli.exits import ExitCode, Stop
 
 if TYPE_CHECKING:
+    from docshare.cli.context import Context
     from docshare.server.instance import Owner
 
 _SECONDS = 60  # a sweep or a check of a large instance takes a while
@@ -16,6 +17,7 @@ _PATIENCE = 5.0  # seconds in which a starting server should begin to answer
 _FOUNDING = "account create"  # the one command that may make a data directory
 _TRACES = ("docshare.db", "lock")
 _DEFAULT_URL = "http://127.0.0.1:8787"
+_OF_THIS_MACHINE = ("built-in", "profile local")  # where the address of a server that ``serve`` runs comes from
 
 # Understood before and behind the command: scripts write it in either place.
 Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")]
@@ -96,6 +98,73 @@ def _post(owner: "Owner", order: dict[str, Any]) -> Any:
         wall = current().now() / 1000
         raise refused(answer.status_code, answer.headers, answer.content, method="POST", path="/_admin", wall=wall)
     return answer.json()
+
+
+class RunningServer:
+    """The server that owns ``directory`` now, for what only a running one can do. Stop (11) where none runs."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._owner = _running_owner(directory)
+
+    def find_again(self) -> None:
+        """It may have come back at another address. Raises TransportError where it has not come back."""
+        from docshare.client.errors import NotConnected
+
+        try:
+            self._owner = _running_owner(self._directory)
+        except Stop as stop:
+            raise NotConnected(stop.detail) from stop
+
+    def tell(self, command: str, args: dict[str, str]) -> Any:
+        """Hand it an admin command; returns what ``--json`` prints. Raises Problem as the command does, TransportError
+        where the server does not answer."""
+        import requests
+
+        from docshare.client.errors import NotConnected, TimedOut
+
+        try:
+            return _post(self._owner, {"command": command, "args": args})
+        except requests.Timeout as error:
+            raise TimedOut(f"the server at {self._owner.url} does not answer") from error
+        except requests.RequestException as error:
+            raise NotConnected(f"the server at {self._owner.url} cannot be reached") from error
+
+
+def _running_owner(directory: Path) -> "Owner":
+    from docshare.server.instance import owner_of
+    from docshare.server.lock import AlreadyLocked, DirectoryLock
+
+    owner = owner_of(directory) if directory.is_dir() else None
+    if owner is not None:
+        try:
+            with DirectoryLock(directory):
+                pass
+        except AlreadyLocked:
+            return owner
+    raise Stop(ExitCode.UNREACHABLE, f"no docshare server runs on {directory}", hint="Start it: docshare serve")
+
+
+def origins_of(directory: Path) -> tuple[str, ...]:
+    """The origins, here and in public, of the server that last owned a data directory; empty where none ever did."""
+    from docshare.client.address import origin_of
+
+    if not any((directory / name).exists() for name in _TRACES):
+        return ()  # the usual case beside a server elsewhere, and cheaper than loading the server's modules
+    from docshare.server.instance import owner_of
+
+    owner = owner_of(directory)
+    return () if owner is None else (origin_of(owner.url), origin_of(owner.base_url))
+
+
+def directory_here(context: "Context", data: Path | None) -> Path | None:
+    """The data directory of the server on this machine that is meant: ``data``, or else the usual one, if the address
+    in effect is that of its server or that which such a server gets; None for a server elsewhere."""
+    if data is not None:
+        return data.expanduser().absolute()
+    connection = context.connection
+    here = connection.url.origin in _OF_THIS_MACHINE or connection.origin in origins_of(context.data_dir)
+    return context.data_dir if here else None
 
 
 def asked(context: typer.Context, data: Path | None, command: str, **args: str | None) -> Any:

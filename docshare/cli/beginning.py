@@ -1,5 +1,6 @@
 """Where ``docshare events tail`` begins: at a saved cursor, at the start, at an id, or now with some rows before."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from docshare.client.errors import Refused
 
 if TYPE_CHECKING:
     from docshare.client import Client
+    from docshare.client.walking import Feed
 
 START, NOW = "start", "now"
 
@@ -41,15 +43,14 @@ def saved_cursor(keeper: CursorFile, home: Home) -> Cursor | None:
 
 
 class Beginning:
-    """The newest rows of each of ``streams``, read once if need be, and the positions that follow from them.
+    """The newest rows of each of ``feeds`` (by stream), read once if need be, and the positions that follow from them.
 
     ``overlap``: so many of the newest ids are remembered as seen; ``backlog``: so many rows are shown first.
     """
 
-    def __init__(self, client: "Client", home: Home, streams: tuple[str, ...], overlap: int, backlog: int) -> None:
-        self._client = client
+    def __init__(self, feeds: "Mapping[str, Feed]", home: Home, overlap: int, backlog: int) -> None:
+        self._feeds = feeds
         self._home = home
-        self._streams = streams
         self._depth = max(1, overlap, backlog)
         self._overlap = overlap
         self._backlog = backlog
@@ -59,19 +60,20 @@ class Beginning:
         if word == NOW:
             return self.completed(Cursor(self._home))
         if word == START:
-            return Cursor(self._home, dict.fromkeys(self._streams))
+            return Cursor(self._home, dict.fromkeys(self._feeds))
         if not (word.isascii() and word.isdigit()):
             raise Stop(ExitCode.USAGE, f"--from: {word!r} is neither start nor now nor an id")
         if len(self._home.streams) > 1:
             raise Stop(ExitCode.USAGE, "--from ID needs one --type", hint="An id means nothing in another stream.")
-        at = {self._streams[0]: int(word) or None}
+        (stream,) = self._home.streams
+        at = {stream: int(word) or None}
         if beyond_range(at):
-            raise Stop(ExitCode.USAGE, f"--from: no row of the {self._streams[0]} stream can have the id {word}")
+            raise Stop(ExitCode.USAGE, f"--from: no row of the {stream} stream can have the id {word}")
         return Cursor(self._home, at)
 
     def completed(self, cursor: Cursor) -> Cursor:
         """``cursor`` with the newest row as the position of every stream that has none yet (Pro may just have come)."""
-        for stream in self._streams:
+        for stream in self._feeds:
             if stream not in cursor.at:
                 rows = self._newest[stream]
                 cursor = replace(cursor, at={**cursor.at, stream: rows[-1]["id"] if rows else None})
@@ -82,14 +84,14 @@ class Beginning:
     def backlog(self) -> list[Row]:
         """The last rows of all streams together, oldest first."""
         return (
-            list(merged([iter(self._newest[stream]) for stream in self._streams]))[-self._backlog :]
+            list(merged([iter(self._newest[stream]) for stream in self._feeds]))[-self._backlog :]
             if self._backlog
             else []
         )
 
     @cached_property
     def _newest(self) -> dict[str, list[Row]]:
-        return {stream: self._ascending(stream) for stream in self._streams}
+        return {stream: self._ascending(stream) for stream in self._feeds}
 
     def _ascending(self, stream: str) -> list[Row]:
-        return self._client.events.newest(stream, self._depth, self._home.file)[::-1]
+        return self._feeds[stream].newest(self._depth, self._home.file)[::-1]

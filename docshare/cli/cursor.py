@@ -11,7 +11,7 @@ from docshare.cli.arguments import FILE_HELP, FileNames
 from docshare.cli.context import Context, current
 from docshare.cli.cursors import Cursor, CursorFile, Home
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.feed import checked_file, chosen_streams
+from docshare.cli.feed import KINDS_HELP, Choice, checked_file, chosen_streams
 from docshare.cli.output import Column, Spec
 from docshare.cli.typer_compat import App
 
@@ -87,6 +87,7 @@ def set_cursor(
     name: Annotated[str, typer.Argument(metavar="NAME", help=_NAME_HELP)],
     position: Annotated[str, typer.Argument(metavar="start|now|ID", help="Where the next tail goes on.")],
     types: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Stream of a new cursor (view).")] = None,
+    kinds: Annotated[str | None, typer.Option("--kind", metavar="EVENT", help=f"Of a new cursor. {KINDS_HELP}")] = None,
     file: Annotated[
         str | None, typer.Option("--file", metavar="FILE", help=f"File of a new cursor: {FILE_HELP}")
     ] = None,
@@ -106,9 +107,10 @@ def set_cursor(
     with target.held():
         cursor = target.load()
         if cursor is None:
-            cursor = Cursor(_new_home(ctx, types or "view", file))
-        elif file is not None:
-            raise Stop(ExitCode.USAGE, f"{target.label} exists, and its file cannot be changed")
+            cursor = Cursor(_new_home(ctx, chosen_streams(types or "view", kinds), file))
+        elif file is not None or kinds is not None:
+            fixed = "file" if file is not None else "choice of kinds"
+            raise Stop(ExitCode.USAGE, f"{target.label} exists, and its {fixed} cannot be changed")
         moved = dict(_moved(ctx, cursor, position, types))
         cursor = replace(cursor, at={**cursor.at, **moved}, recent={**cursor.recent, **dict.fromkeys(moved, ())})
         target.save(cursor, ctx.now())
@@ -139,12 +141,12 @@ def _existing(target: CursorFile) -> Cursor:
     return cursor
 
 
-def _new_home(ctx: Context, types: str, file: str | None) -> Home:
-    streams = chosen_streams(types).streams
-    if file is None:
-        return Home(ctx.connection.origin, streams)
-    client = ctx.client()
-    return Home(ctx.connection.origin, streams, file=checked_file(ctx, client, FileNames(ctx, client), file))
+def _new_home(ctx: Context, choice: Choice, file: str | None) -> Home:
+    uuid = None
+    if file is not None:
+        client = ctx.client()
+        uuid = checked_file(ctx, client, FileNames(ctx, client), file)
+    return Home(ctx.connection.origin, choice.streams, file=uuid, kinds=choice.kinds)
 
 
 def _moved(ctx: Context, cursor: Cursor, position: str, types: str | None) -> Iterator[tuple[str, int | None]]:
@@ -161,7 +163,8 @@ def _target(ctx: Context, home: Home, stream: str, position: str, *, alone: bool
     if position == "start":
         return None
     if position == "now":
-        newest = ctx.client().events.newest(stream, 1, home.file)
+        feed = Choice(home.streams, kinds=home.kinds).feeds(ctx.client(), (stream,))[stream]
+        newest = feed.newest(1, home.file)
         return int(newest[0]["id"]) if newest else None
     if not (position.isascii() and position.isdigit()):
         raise Stop(ExitCode.USAGE, f"{position!r} is neither start nor now nor an id")

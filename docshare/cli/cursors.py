@@ -15,25 +15,29 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.storage import locked, replace_file
-from docshare.contract.streams import STREAMS
+from docshare.contract.streams import ACTIVITY, STREAMS
 from docshare.contract.wire import instant
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
 
 VERSION = 1
+ACTIVITY_FEED = "activity"
+FEEDS = {**STREAMS, ACTIVITY_FEED: ACTIVITY}  # everything that a cursor can be a position in
 REMEMBERED = 100  # ids per stream that are kept to recognise rows seen before
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Home:
-    """Where a cursor belongs. ``account`` and ``file`` are UUIDs; None: not known, and every file."""
+    """Where a cursor belongs. ``account`` and ``file`` are UUIDs; None: not known, and every file. ``kinds``: what is
+    shown of the activity feed, everything if empty."""
 
     origin: str
     streams: tuple[str, ...]
     account: str | None = None
     file: str | None = None
+    kinds: tuple[str, ...] = ()
 
     def difference(self, other: "Home") -> str | None:
         """What makes a cursor of this home unusable in ``other``, or None."""
@@ -43,6 +47,8 @@ class Home:
             return f"it is for the stream {','.join(self.streams)}, not for {','.join(other.streams)}"
         if self.file != other.file:
             return f"it is for {_file_words(self.file)}, not for {_file_words(other.file)}"
+        if self.kinds != other.kinds:
+            return f"it is for {_kind_words(self.kinds)}, not for {_kind_words(other.kinds)}"
         if None not in (self.account, other.account) and self.account != other.account:
             return f"it belongs to the account {self.account}, not to {other.account}"
         return None
@@ -50,6 +56,10 @@ class Home:
 
 def _file_words(file: str | None) -> str:
     return "all files" if file is None else f"the file {file}"
+
+
+def _kind_words(kinds: tuple[str, ...]) -> str:
+    return ",".join(kinds) or "all kinds"
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,7 @@ class Cursor:
             "account": home.account,
             "stream": ",".join(home.streams),
             "file": home.file,
+            **({"kinds": list(home.kinds)} if home.kinds else {}),
             "cursor": self.at.get(one) if one else dict(self.at),
             "recent": list(self.recent.get(one, ())) if one else {key: list(ids) for key, ids in self.recent.items()},
             "updatedAt": self.updated,
@@ -141,9 +152,10 @@ def _from_json(values: Any) -> Cursor:
     one = len(streams) == 1
     at = {streams[0]: values["cursor"]} if one else values["cursor"]
     recent = {streams[0]: values["recent"]} if one else values["recent"]
-    if not set(streams) <= STREAMS.keys() or not set(at) <= set(streams) or not all(map(_is_cursor, at.values())):
+    if not set(streams) <= FEEDS.keys() or not set(at) <= set(streams) or not all(map(_is_cursor, at.values())):
         raise ValueError("a cursor of no stream")
-    home = Home(str(values["origin"]), streams, values["account"], values["file"])
+    kinds = tuple(str(kind) for kind in values.get("kinds", ()))
+    home = Home(str(values["origin"]), streams, values["account"], values["file"], kinds)
     ids = {key: tuple(int(id) for id in ids) for key, ids in recent.items()}
     return Cursor(home, at, ids, str(values["updatedAt"]))
 
@@ -154,7 +166,7 @@ def _is_cursor(value: Any) -> bool:
 
 def beyond_range(cursor: Mapping[str, int | None]) -> str | None:
     """The stream in which a cursor is greater than the server keeps it (it would be clamped silently), or None."""
-    return next((name for name, at in cursor.items() if at is not None and at > STREAMS[name].largest), None)
+    return next((name for name, at in cursor.items() if at is not None and at > FEEDS[name].largest), None)
 
 
 def folder(context: "Context") -> Path:

@@ -1,16 +1,15 @@
-"""What ``events list`` and ``events tail`` share: the choice of streams, the order of rows, and how a row is shown."""
+"""What listing and following a feed share: the choice of streams, moments as they are typed, and the order of rows."""
 
 import heapq
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from docshare.cli.cursors import ACTIVITY_FEED
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.output import Column, Spec
-from docshare.cli.text import clean, human_duration, seconds
+from docshare.cli.text import seconds
 from docshare.client.errors import Refused
 from docshare.contract.streams import STREAMS
 from docshare.contract.wire import parse_instant
@@ -19,39 +18,79 @@ if TYPE_CHECKING:
     from docshare.cli.arguments import FileNames
     from docshare.cli.context import Context
     from docshare.client import Client
+    from docshare.client.walking import Feed
 
 Row = dict[str, Any]
 
-TYPES_HELP = "view, download, gate [Pro], several with commas, or all."
+TYPES_HELP = "view, download, gate [Pro], several with commas, all (three), or activity (every kind of event)."
+KINDS_HELP = "With --type activity: only these kinds, such as note.created, several with commas."
 ALL = "all"
-_WIDEST_TYPE = max(map(len, STREAMS))
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The ``streams`` in the order of the specification; ``all``: they were not named one by one."""
+    """The ``streams`` in the order of the specification; ``all``: they were not named one by one; ``kinds``: what is
+    wanted of the activity feed, everything if empty; ``aliased``: gate rows come from the address of their own."""
 
     streams: tuple[str, ...]
-    all: bool
+    all: bool = False
+    kinds: tuple[str, ...] = ()
+    aliased: bool = False
+
+    def feeds(self, client: "Client", streams: Iterable[str]) -> "dict[str, Feed]":
+        """Where the rows of each of ``streams`` come from."""
+        return {stream: self._feed(client, stream) for stream in streams}
+
+    def _feed(self, client: "Client", stream: str) -> "Feed":
+        if stream == ACTIVITY_FEED:
+            return client.activity.feed(self.kinds)
+        return client.events.gate_responses() if self.aliased else client.events.stream(stream)
 
 
-def chosen_streams(text: str) -> Choice:
-    """Read ``--type``; Stop (2) for an unknown word."""
+GATE_RESPONSES = Choice(("gate",), aliased=True)
+
+
+def chosen_streams(text: str, kinds: str | None = None) -> Choice:
+    """Read ``--type`` and ``--kind``; Stop (2) for an unknown word, and for what does not go together."""
     words = [word.strip() for word in text.split(",")]
+    if kinds is not None and words != [ACTIVITY_FEED]:
+        raise Stop(ExitCode.USAGE, "--kind needs --type activity", hint="The other streams hold one kind each.")
+    if words == [ACTIVITY_FEED]:
+        return Choice((ACTIVITY_FEED,), kinds=_chosen_kinds(kinds))
+    if ACTIVITY_FEED in words:
+        raise Stop(ExitCode.USAGE, "--type activity cannot be mixed with others", hint="It holds their events, too.")
     if words == [ALL]:
         return Choice(tuple(STREAMS), all=True)
     strange = [word for word in words if word not in STREAMS]
     if strange:
         raise Stop(ExitCode.USAGE, f"--type: no such stream: {', '.join(strange)}", hint=f"Use {TYPES_HELP}")
-    return Choice(tuple(name for name in STREAMS if name in words), all=False)
+    return Choice(tuple(name for name in STREAMS if name in words))
+
+
+def _chosen_kinds(text: str | None) -> tuple[str, ...]:
+    if text is None:
+        return ()
+    from docshare.contract.webhooks import ACTIVITY_KINDS  # here and elsewhere: views need nothing of it
+
+    words = [word.strip() for word in text.split(",")]
+    strange = [word for word in words if word not in ACTIVITY_KINDS]
+    if strange:
+        raise Stop(
+            ExitCode.USAGE, f"--kind: no such kind: {', '.join(strange)}", hint=f"Kinds: {', '.join(ACTIVITY_KINDS)}."
+        )
+    return tuple(kind for kind in ACTIVITY_KINDS if kind in words)
 
 
 def allowed_streams(context: "Context", client: "Client", choice: Choice, *, require_all: bool) -> tuple[str, ...]:
     """The streams without those that the plan does not include, if ``all`` were asked for; a note says so once.
 
-    Raises ``Refused`` (plan_required) if such a stream was named, or with ``require_all``.
+    Raises ``Refused`` (plan_required) if such a stream was named, or with ``require_all``; Stop (3) where the server
+    keeps no activity feed.
     """
+    if choice.streams == (ACTIVITY_FEED,):
+        _demand_activity(client)
+        return choice.streams
     kept = []
     for name in choice.streams:
         try:
@@ -63,6 +102,16 @@ def allowed_streams(context: "Context", client: "Client", choice: Choice, *, req
                 raise
             context.note(f"without the {name} stream: {refusal.detail}")
     return tuple(kept)
+
+
+def _demand_activity(client: "Client") -> None:
+    try:
+        client.activity.page(None, 1)
+    except Refused as refusal:
+        if refusal.status != 404:
+            raise
+        hint = "Views, downloads and gate answers are there as --type all."
+        raise Stop(ExitCode.NOT_FOUND, f"{client.origin} keeps no activity feed", hint=hint) from refusal
 
 
 def checked_file(context: "Context", client: "Client", names: "FileNames", word: str | None) -> str | None:
@@ -131,73 +180,20 @@ def _local_midnight(text: str) -> str:
         return text
 
 
+def stream_of(row: Mapping[str, Any]) -> str:
+    """The stream whose row this is; rows of the activity feed do not say."""
+    return str(row.get("type", ACTIVITY_FEED))
+
+
 def moment_of(row: Mapping[str, Any]) -> int | None:
-    """``readAt`` in milliseconds; None for the rare row without it."""
-    return parse_instant(str(row.get("readAt", "")))
+    """``readAt``, or the ``timestamp`` of activity, in milliseconds; None for the rare row without it."""
+    return parse_instant(str(row.get("readAt", row.get("timestamp", ""))))
 
 
 def merged(streams: Sequence[Iterable[Row]]) -> Iterator[Row]:
-    """Rows of several streams by ``readAt``; the order inside a stream stays as it is.
+    """Rows of several streams by time; the order inside a stream stays as it is.
 
     A view becomes a row when its session ends, so ``readAt`` may go back inside a stream, or be missing: such a row
     comes right after the one before it.
     """
     return heapq.merge(*streams, key=lambda row: moment_of(row) or 0)
-
-
-def _when(row: Mapping[str, Any]) -> str:
-    at = moment_of(row)
-    return "" if at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at / 1000))
-
-
-def _pages(row: Mapping[str, Any]) -> str:
-    count = row.get("pagesViewed")
-    return "" if not isinstance(count, int) else f"{count} page" if count == 1 else f"{count} pages"
-
-
-def _fields(row: Mapping[str, Any]) -> str:
-    fields = row.get("fields")
-    return " ".join(f"{key}={value}" for key, value in fields.items()) if isinstance(fields, Mapping) else ""
-
-
-def live_line(row: Mapping[str, Any], now: int, *, several: bool) -> str:
-    """``14:02:11  view  deck.pdf  DE  3 pages  1m 42s  #2``, with the date if it was not today."""
-    when = _when(row)
-    today = time.strftime("%Y-%m-%d ", time.localtime(now / 1000))
-    spent = row.get("timeMs")
-    kind = str(row.get("type", ""))
-    parts = (
-        when.removeprefix(today) or "--:--:--",
-        kind.ljust(_WIDEST_TYPE) if several else kind,
-        row.get("fileName"),
-        row.get("country"),
-        _pages(row),
-        human_duration(spent) if isinstance(spent, int) else "",
-        _fields(row),
-        f"#{row['id']}",
-    )
-    return "  ".join(clean(str(part)) for part in parts if part)
-
-
-def feed_spec(*, several: bool = False) -> Spec:
-    """How rows of the feed are printed; ``several``: of more than one stream, so that their types line up."""
-
-    def human(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
-        yield live_line(row, context.now(), several=several)
-
-    return Spec(
-        table=(
-            Column("readAt", "WHEN", show=_when),
-            Column("type", "TYPE", rank=2),
-            Column("fileName", "FILE", role="bold", flexible=True),
-            Column("country", "COUNTRY", rank=4),
-            Column("pagesViewed", "PAGES", rank=3),
-            Column("timeMs", "TIME", kind="duration", rank=3),
-            Column("fields", "FIELDS", flexible=True, rank=1, show=_fields),
-            Column("id", "ID", role="id"),
-        ),
-        plain=("type", "id", "readAt", "fileUuid", "fileName", "country", "pagesViewed", "timeMs", "fields"),
-        id="id",
-        empty="no events yet",
-        human=human,
-    )

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.arguments import FILE_HELP, FILES_HELP, FileNames
+from docshare.cli.collecting import collecting
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Spec, json_text
 from docshare.cli.setting_changes import Changes
-from docshare.cli.setting_options import AllSettings, collecting, gather
+from docshare.cli.setting_options import AllSettings, gather
 from docshare.cli.setting_schema import ROWS, VIEWER, canonical, is_whole
 from docshare.cli.setting_show import (
     GOT,

@@ -1,18 +1,19 @@
 """The loop of ``docshare events tail``: poll, hand over rows, remember how far that went, wait, know when to stop."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from docshare.cli.cursors import Cursor
 from docshare.cli.exits import ExitCode
-from docshare.cli.feed import Row, merged
+from docshare.cli.feed import Row, merged, stream_of
 from docshare.cli.waiting import Presence, Trouble, is_final
 from docshare.client.errors import Refused, TransportError
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
     from docshare.client import Client
+    from docshare.client.walking import Feed
 
 _SLICE = 1.0  # seconds; how long it may take to notice that the machine slept
 _CLOCK_JUMP = 30.0  # seconds by which the two clocks may drift apart before connections are taken for dead
@@ -59,13 +60,14 @@ class Sink:
 
 
 class Follower:
-    """One tail over ``streams``. ``cursor`` is always where the rows handed over so far end."""
+    """One tail over ``feeds``, by stream; ``client`` is what they ask with. ``cursor`` is always where the rows handed
+    over so far end."""
 
     def __init__(
         self,
         context: "Context",
         client: "Client",
-        streams: tuple[str, ...],
+        feeds: "Mapping[str, Feed]",
         cursor: Cursor,
         rhythm: Rhythm,
         limits: Limits,
@@ -73,7 +75,7 @@ class Follower:
     ) -> None:
         self._ctx = context
         self._client = client
-        self._streams = streams
+        self._feeds = feeds
         self.cursor = self._saved = cursor
         self._rhythm = rhythm
         self._limits = limits
@@ -102,7 +104,7 @@ class Follower:
         """Hand over everything new; returns the seconds to wait before the next poll."""
         before = self._rows
         try:
-            for row in merged([self._fresh(stream) for stream in self._streams]):
+            for row in merged([self._fresh(stream) for stream in self._feeds]):
                 self._take(row)
                 if self._reached():
                     break
@@ -120,7 +122,7 @@ class Follower:
         """The rows of a stream that were not handed over yet, ascending."""
         at, known = self.cursor.at.get(stream), set(self.cursor.recent.get(stream, ()))
         since = None if at is None else at - self._rhythm.overlap
-        for row in self._client.events.rows_after(stream, since, self.cursor.home.file):
+        for row in self._feeds[stream].rows_after(since, self.cursor.home.file):
             # At or below the cursor only what was committed late is new; what is older than all ids we remember we
             # cannot tell from what was read long ago.
             if at is None or row["id"] > at or (row["id"] not in known and row["id"] > min(known, default=at)):
@@ -129,7 +131,7 @@ class Follower:
     def _take(self, row: Row) -> None:
         self._presence.heard()
         self._sink.hand_over(row)
-        self.cursor = self.cursor.moved(str(row["type"]), int(row["id"]))
+        self.cursor = self.cursor.moved(stream_of(row), int(row["id"]))
         self._rows += 1
         self._last_row = self._ctx.monotonic()
         self._matched = self._limits.matches is not None and self._limits.matches(row)
@@ -154,7 +156,7 @@ class Follower:
         slowest = max(_IDLEST, self._rhythm.interval)
         self._interval = min(self._interval * _SLOWDOWN, slowest) if quiet else self._rhythm.interval
         jitter = 1 + _JITTER * (2 * self._client.clock.chance() - 1)
-        return max(self._interval * jitter, self._client.spacing() * len(self._streams))
+        return max(self._interval * jitter, self._client.spacing() * len(self._feeds))
 
     def _wait(self, pause: float) -> ExitCode | None:
         """Wait that many seconds, or until time is up: then the exit code."""

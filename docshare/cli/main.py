@@ -46,13 +46,17 @@ REGISTRY = (
     Stub("public", "docshare.cli.public", _SHARE, "See what anybody can learn of a share link."),
     Stub("open", "docshare.cli.browse", _SHARE, "Open a share link in the browser."),
     Stub("events", "docshare.cli.events", _WATCH, "See who viewed and downloaded, once or live."),
+    Stub("gate", "docshare.cli.gate", _WATCH, "See what readers filled into gate forms, once or live."),
     Stub("readership", "docshare.cli.readership", _WATCH, "See who read a file, and how."),
     Stub("pending", "docshare.cli.pending", _WATCH, "List who got a link of their own and has not read yet."),
     Stub("wait", "docshare.cli.wait", _WATCH, "Wait until somebody has read a file, and print the session."),
     Stub("explain", "docshare.cli.explain", _WATCH, "Explain how the time and the class of a session came about."),
+    Stub("webhooks", "docshare.cli.webhooks", _WATCH, "Webhooks: have a server of yours, or Slack, told of events."),
     Stub("whoami", "docshare.cli.whoami", _WATCH, "Show the account behind the credential."),
     Stub("serve", "docshare.cli.serve", _SERVER, "Run the bundled server.", rest="--exec"),
+    Stub("trigger", "docshare.cli.trigger", _SERVER, "Cause an event on a file, on a server on this machine."),
     Stub("admin", "docshare.cli.admin", _SERVER, "Look after the bundled server: accounts, keys, storage."),
+    Stub("auth", "docshare.cli.auth", _SETUP, "Sign in to a server, see by what, and sign out."),
     Stub("profile", "docshare.cli.profile", _SETUP, "Servers and credentials by name."),
     Stub("completion", "docshare.cli.completion", _SETUP, "Print the completion script of a shell."),
     Stub("help", "docshare.cli.help", _SETUP, "Explain a topic or a command."),
@@ -63,6 +67,13 @@ class Root(LazyGroup):
     """The command ``docshare``."""
 
     stubs: ClassVar = {stub.name: stub for stub in REGISTRY}
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Commands first: most who ask look for one of them."""
+        self.format_commands(ctx, formatter)
+        rows = [param.get_help_record(ctx) for param in self.get_params(ctx)]
+        with formatter.section("Global options"):
+            formatter.write_dl([row for row in rows if row is not None])
 
 
 app = App("Share documents as links and see who read them.", cls=Root)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.exits import Stop
 from docshare.cli.storage import locked, replace_file
-from docshare.cli.words import file_lines, safe_line, variant_lines
+from docshare.cli.words import file_lines, safe_line, variant_lines, webhook_lines
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
@@ -56,6 +56,11 @@ def remember_files(context: "Context", files: Iterable[Mapping[str, Any]]) -> No
 def remember_variants(context: "Context", variants: Iterable[Mapping[str, Any]]) -> None:
     """Keep the ids and labels of a list of variants for completion."""
     _remember(context, "variants", variant_lines(variants))
+
+
+def remember_webhooks(context: "Context", webhooks: Iterable[Mapping[str, Any]]) -> None:
+    """Keep the UUIDs and hosts of a list of webhooks for completion."""
+    _remember(context, "webhooks", webhook_lines(webhooks))
 
 
 def _remember(context: "Context", kind: str, lines: Iterable[str]) -> None:

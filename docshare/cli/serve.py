@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _HERE = "127.0.0.1"
 _ANY_URL = "http://127.0.0.1"  # until the port is known
-_LOOPBACK = "127.0.0.0/8 ::1/128 localhost"
+_LOOPBACK = ("127.0.0.0/8", "::1/128", "localhost")
 _JOBS_KEY = "serve"
 _PROFILE = "local"
 _ERRAND_SECONDS = 30.0  # how long a command behind --exec may take to end after SIGTERM
@@ -162,15 +162,13 @@ def _run(ctx: Context, plan: Plan) -> int:
 def _config(ctx: Context, plan: Plan, base_url: str) -> "Config":
     from docshare.server.config import ConfigError, load
 
-    flags = dict(plan.settings)
-    if plan.dev:
-        flags["webhook_allow"] = f"{ctx.env.get('DOCSHARE_WEBHOOK_ALLOW', '')} {_LOOPBACK}"
     # A throw-away server must not take up the data directory that the environment names.
     environ = {key: value for key, value in ctx.env.items() if not (plan.ephemeral and key == "DOCSHARE_DATA_DIR")}
     try:
-        return load(flags, environ, ctx.data_dir, base_url)
+        config = load(plan.settings, environ, ctx.data_dir, base_url)
     except ConfigError as error:
         raise Stop(ExitCode.USAGE, str(error), hint="See the settings in: man docshare-config") from None
+    return replace(config, webhook_allow=(*config.webhook_allow, *_LOOPBACK)) if plan.dev else config
 
 
 def _owner(data_dir: Path) -> "Owner | None":
@@ -283,10 +281,13 @@ def _work(ctx: Context, plan: Plan, base_url: str, stop: threading.Event) -> int
 
 def _follow(ctx: Context) -> None:
     """Show readers live, until stopped."""
-    from docshare.cli.tail import tail
+    from docshare.cli.feed import chosen_streams
+    from docshare.cli.tail import follow
+    from docshare.cli.tail_options import TailOptions
+    from docshare.contract.streams import DEFAULT_STREAM
 
     with activated(ctx):
-        tail(backlog=0)
+        follow(chosen_streams(DEFAULT_STREAM), TailOptions(backlog=0))
 
 
 def _lend(ctx: Context, command: tuple[str, ...], stop: threading.Event) -> int:

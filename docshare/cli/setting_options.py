@@ -1,14 +1,12 @@
 """The options that set settings: those of ``docshare upload``, and all of ``docshare settings set``.
 
-They are declared once, as dataclasses; ``collecting`` gives them to a command, which gets one object with their values.
+They are declared once, as dataclasses; ``collecting.collecting`` gives them to a command.
 """
 
-import functools
-import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,7 +30,6 @@ from docshare.contract.wire import instant
 if TYPE_CHECKING:
     from docshare.cli.context import Context
 
-T = TypeVar("T")
 Words = list[str] | None
 Text = str | None
 Switch = bool | None
@@ -110,27 +107,6 @@ class AllSettings(SharingOptions):
     source: Annotated[
         Text, typer.Option("--from-file", metavar="F", help="Settings in a JSON or TOML file; '-' is stdin.")
     ] = None
-
-
-def collecting(kind: type[T], name: str = "given") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a command so that it takes the options of ``kind`` and gets their values as its parameter ``name``."""
-    taken = inspect.signature(kind, eval_str=True).parameters
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        own = dict(inspect.signature(function, eval_str=True).parameters)
-        del own[name]
-
-        @functools.wraps(function)
-        def run(**values: Any) -> Any:
-            chosen = kind(**{key: values.pop(key) for key in taken})
-            return function(**values, **{name: chosen})
-
-        shown = [each.replace(kind=each.KEYWORD_ONLY) for each in (*own.values(), *taken.values())]
-        vars(run)["__signature__"] = inspect.Signature(shown)
-        run.__annotations__ = {each.name: each.annotation for each in shown}
-        return run
-
-    return decorate
 
 
 # Option -> the setting that takes its value as it is.

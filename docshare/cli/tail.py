@@ -1,33 +1,22 @@
-"""``docshare events tail``: options, where to begin, and what is done with each row."""
+"""The tail of a feed: where to begin, and what is done with each row."""
 
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli import cursors
-from docshare.cli.arguments import FILE_HELP, FileNames
+from docshare.cli.arguments import FileNames
 from docshare.cli.beginning import NOW, Beginning, account_of, saved_cursor
 from docshare.cli.context import Context, current
 from docshare.cli.cursors import Cursor, CursorFile, Home
-from docshare.cli.durations import duration_option
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.feed import (
-    TYPES_HELP,
-    Choice,
-    Row,
-    allowed_streams,
-    checked_file,
-    chosen_streams,
-    feed_spec,
-    parse_until,
-)
+from docshare.cli.feed import Choice, Row, allowed_streams, checked_file, parse_until, stream_of
+from docshare.cli.feed_rows import spec_of_feed
 from docshare.cli.following import Follower, Limits, Rhythm, Sink
 from docshare.cli.output import Emitter, compiled_query, run_query
+from docshare.cli.tail_options import TailOptions
 from docshare.cli.text import seconds
 
 if TYPE_CHECKING:
@@ -39,88 +28,35 @@ _BACKLOG_ON_TERMINAL = 10
 _LONGEST_EXEC_BACKOFF = 30.0  # seconds
 
 
-def tail(
-    types: Annotated[str, typer.Option("--type", metavar="TYPE", help=TYPES_HELP)] = "view",
-    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None,
-    require_all: Annotated[bool, typer.Option("--require-all", help="Fail if --type all means fewer.")] = False,
-    backlog: Annotated[
-        int | None,
-        typer.Option("--backlog", "-n", min=0, metavar="N", help="First show the last N rows (10 on a terminal)."),
-    ] = None,
-    start: Annotated[
-        str | None, typer.Option("--from", metavar="start|now|ID", help="Begin here, not at the saved cursor or now.")
-    ] = None,
-    cursor: Annotated[str | None, typer.Option(metavar="NAME", help="Go on where this cursor is, and keep it.")] = None,
-    cursor_file: Annotated[Path | None, typer.Option(metavar="P", help="The same with a file of yours.")] = None,
-    no_cursor: Annotated[bool, typer.Option("--no-cursor", help="Keep no cursor (the default).")] = False,
-    reset: Annotated[bool, typer.Option("--reset", help="Forget what the cursor says.")] = False,
-    once: Annotated[bool, typer.Option("--once", help="Show what is new and end.")] = False,
-    count: Annotated[int | None, typer.Option(min=1, metavar="N", help="End after N rows.")] = None,
-    until_match: Annotated[
-        str | None, typer.Option(metavar="EXPR", help="End with the first row for which this JMESPath is true.")
-    ] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="End at 18:30, on a date, or in 2h.")] = None,
-    timeout: Annotated[
-        str | None, duration_option("End after this time: code 124 if --count or --until-match is unmet.")
-    ] = None,
-    idle: Annotated[str | None, duration_option("End after so long without a row.")] = None,
-    interval: Annotated[
-        str | None, duration_option("Poll this often (2s; 4s for three streams); slower while quiet.")
-    ] = None,
-    overlap: Annotated[
-        int, typer.Option(min=0, max=cursors.REMEMBERED, metavar="K", help="Read the last K ids again for late rows.")
-    ] = 0,
-    execute: Annotated[
-        str | None, typer.Option("--exec", metavar="CMD", help="Run this for each row, with the row as JSON on stdin.")
-    ] = None,
-    exec_retries: Annotated[int, typer.Option(min=0, metavar="N", help="Run it again up to N times if it fails.")] = 0,
-    heartbeat: Annotated[
-        str, duration_option("A sign of life on stderr when that is no terminal; 0 for none.")
-    ] = "60s",
-    give_up_after: Annotated[str, duration_option("End with code 11 after failing for so long.")] = "10m",
-) -> ExitCode:
-    """Follow views, downloads and gate answers as they happen.
+def follow(choice: Choice, given: TailOptions, *, require_all: bool = False) -> ExitCode:
+    """Follow the streams of ``choice`` as the options say; returns the exit code.
 
-    With --cursor NAME the position is kept: the next tail with that name goes on where this one ended. It is saved
-    after the rows are out, so that after a crash rows may come twice but never get lost; a cursor is refused for
-    another server, account, stream or file.
-
-    With --exec a row counts as read once the command ended with 0; the row is printed then, and what the command
-    prints goes to stderr. The command is run without a shell.
-
-    A pipe gets tab-separated type, id, readAt, fileUuid, fileName, country, pagesViewed, timeMs, fields; --json one
-    line of JSON per row.
-
-    Examples:
-
-      docshare events tail
-      docshare events tail --type all --cursor crm --once --json
-      docshare events tail --type download --file @last --until-match 'country == `"DE"`' --timeout 1h
-      docshare events tail --cursor mail --exec 'notify-me --stdin'
+    Stop (2) for options that do not go together; else what ``Follower.run`` and ``allowed_streams`` raise.
     """
     ctx = current()
+    backlog = _BACKLOG_ON_TERMINAL if ctx.stdout_tty else 0
     plan = _Plan(
-        choice=chosen_streams(types),
-        file=file,
+        choice=choice,
+        file=given.file,
         require_all=require_all,
-        backlog=backlog if backlog is not None else _BACKLOG_ON_TERMINAL if ctx.stdout_tty else 0,
-        start=start,
-        keeper=_keeper(ctx, cursor, cursor_file, no_cursor=no_cursor, reset=reset),
-        reset=reset,
-        interval=_seconds(interval),
-        heartbeat=seconds(heartbeat),
-        overlap=overlap,
-        command=_command(execute),
-        exec_retries=exec_retries,
+        backlog=backlog if given.backlog is None else given.backlog,
+        start=given.start,
+        keeper=_keeper(ctx, given),
+        reset=given.reset,
+        interval=_seconds(given.interval),
+        heartbeat=seconds(given.heartbeat),
+        overlap=given.overlap,
+        command=_command(given.execute),
+        exec_retries=given.exec_retries,
     )
     limits = Limits(
-        once=once,
-        count=count,
-        matches=_matcher(until_match),
-        until=None if until is None else parse_until(until, ctx.now()),
-        timeout=_seconds(timeout),
-        idle=_seconds(idle),
-        give_up_after=seconds(give_up_after),
+        once=given.once,
+        count=given.count,
+        matches=_matcher(given.until_match),
+        until=None if given.until is None else parse_until(given.until, ctx.now()),
+        timeout=_seconds(given.timeout),
+        idle=_seconds(given.idle),
+        give_up_after=seconds(given.give_up_after),
     )
     return _Tail(ctx, plan, limits).run()
 
@@ -148,7 +84,7 @@ class _Tail:
         self._ctx = context
         self._plan = plan
         self._limits = limits
-        self._printer: Emitter = context.emitter(feed_spec(several=len(plan.choice.streams) > 1))
+        self._printer: Emitter = context.emitter(spec_of_feed(plan.choice))
 
     def run(self) -> ExitCode:
         with ExitStack() as held:
@@ -161,7 +97,8 @@ class _Tail:
             poller = client if self._limits.once else held.enter_context(client.fork(retries=0))
             rhythm = Rhythm(self._interval(streams), self._plan.heartbeat, self._plan.overlap)
             sink = Sink(self._hand_over, self._save, each_row=bool(self._plan.command))
-            return Follower(self._ctx, poller, streams, cursor, rhythm, self._limits, sink).run()
+            feeds = self._plan.choice.feeds(poller, streams)
+            return Follower(self._ctx, poller, feeds, cursor, rhythm, self._limits, sink).run()
 
     def _home(self, client: "Client") -> tuple[Home, tuple[str, ...]]:
         """Where the cursor belongs, and which of its streams can be read now."""
@@ -169,14 +106,15 @@ class _Tail:
         file = checked_file(self._ctx, client, FileNames(self._ctx, client), plan.file)
         streams = allowed_streams(self._ctx, client, plan.choice, require_all=plan.require_all)
         account = None if plan.keeper is None else account_of(client)
-        return Home(client.origin, plan.choice.streams, account, file), streams
+        return Home(client.origin, plan.choice.streams, account, file, plan.choice.kinds), streams
 
     def _begin(self, client: "Client", home: Home, streams: tuple[str, ...]) -> Cursor:
         """The position to go on from, after the rows before it were shown."""
         plan = self._plan
         saved = None if plan.keeper is None or plan.reset else saved_cursor(plan.keeper, home)
         fresh = plan.start == NOW or (plan.start is None and saved is None)
-        beginning = Beginning(client, home, streams, plan.overlap, plan.backlog if fresh else 0)
+        feeds = plan.choice.feeds(client, streams)
+        beginning = Beginning(feeds, home, plan.overlap, plan.backlog if fresh else 0)
         if saved is not None and plan.start is None:
             cursor = beginning.completed(saved)
         else:
@@ -211,7 +149,7 @@ class _Tail:
                 return
         raise Stop(
             ExitCode.PARTIAL,
-            f"--exec ended with {status} for row {row['id']} of the {row['type']} stream",
+            f"--exec ended with {status} for row {row['id']} of the {stream_of(row)} stream",
             hint="The row counts as not read: a cursor stays before it.",
         )
 
@@ -240,14 +178,14 @@ def _command(text: str | None) -> list[str]:
     return words
 
 
-def _keeper(ctx: Context, name: str | None, file: Path | None, *, no_cursor: bool, reset: bool) -> CursorFile | None:
-    if sum((name is not None, file is not None, no_cursor)) > 1:
+def _keeper(ctx: Context, given: TailOptions) -> CursorFile | None:
+    if sum((given.cursor is not None, given.cursor_file is not None, given.no_cursor)) > 1:
         raise Stop(ExitCode.USAGE, "--cursor, --cursor-file and --no-cursor exclude each other")
-    if name is not None:
-        return cursors.named(ctx, name)
-    if file is not None:
-        return CursorFile(file, f"the cursor file {file}")
-    if reset:
+    if given.cursor is not None:
+        return cursors.named(ctx, given.cursor)
+    if given.cursor_file is not None:
+        return CursorFile(given.cursor_file, f"the cursor file {given.cursor_file}")
+    if given.reset:
         raise Stop(ExitCode.USAGE, "--reset needs --cursor or --cursor-file")
     return None
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from docshare.cli import setting_schema
+from docshare.cli.cursors import FEEDS
+from docshare.cli.feed import ALL
 from docshare.cli.file_settings import CLEAR_WORDS
 from docshare.cli.main import REGISTRY, app
 from docshare.cli.options import COLORS, FORMATS, PROGRESS
@@ -14,6 +16,7 @@ from docshare.cli.readership_sections import SECTIONS
 from docshare.cli.topics import TOPICS
 from docshare.cli.typer_compat import build, spec_of
 from docshare.contract.viewer import PRESETS, VIEWER_MODES
+from docshare.contract.webhooks import ACTIVITY_KINDS, DELIVERY_STATES, KINDS
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
@@ -29,10 +32,14 @@ _WORDS = {
     "SETTING": tuple(setting_schema.ROWS),
     "SECTION": tuple(SECTIONS),
     "KEY=VALUE": setting_schema.completions(),
+    "TYPE": (*FEEDS, ALL),
+    "EVENT": ACTIVITY_KINDS,
+    "KIND": tuple(KINDS),
+    "STATE": DELIVERY_STATES,
     "WORD": tuple(dict.fromkeys((*CLEAR_WORDS, *setting_schema.ROWS))),
 }
-_CACHED = {"FILE": "files", "VARIANT": "variants", "PROFILE": "profiles"}
-_PATHS = ("PATH", "DIR", "F", "F.png", "F.html", "LOCAL")
+_CACHED = {"FILE": "files", "VARIANT": "variants", "WEBHOOK": "webhooks", "PROFILE": "profiles"}
+_PATHS = ("PATH", "DIR", "F", "F.png", "F.html", "LOCAL", "BODY")
 
 
 @dataclass(frozen=True)

@@ -142,13 +142,13 @@ class Stub(NamedTuple):
 
 
 class LazyGroup(Group):
-    """A group that knows its commands by ``Stub`` and loads each on first use."""
+    """A group that knows commands by ``Stub`` and loads each on first use; others may be registered beside them."""
 
     stubs: ClassVar[Mapping[str, Stub]] = {}
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
-        """The names, in the order of the registry."""
-        return list(self.stubs)
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names: of registered commands first, then those of the stubs, in their order."""
+        return [*(name for name in super().list_commands(ctx) if name not in self.stubs), *self.stubs]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """The real command of that name, loaded now if need be; None for an unknown name."""
@@ -157,29 +157,27 @@ class LazyGroup(Group):
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As Typer's, but the likely meaning of a misspelt name is looked up among the stubs."""
+        """As Typer's, but the likely meaning of a misspelt name is looked up among the stubs too."""
         ctx.meta[_RESOLVED] = True
-        name = args[0]
-        if name not in self.stubs and not name.startswith("-"):
-            near = get_close_matches(name, self.stubs)
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not name.startswith("-"):
+            near = get_close_matches(name, known)
             ctx.fail(f"No such command {name!r}." + (f" Did you mean {' or '.join(near)}?" if near else ""))
         return super().resolve_command(ctx, args)
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Commands first: most who ask look for one of them."""
-        self.format_commands(ctx, formatter)
-        rows = [param.get_help_record(ctx) for param in self.get_params(ctx)]
-        with formatter.section("Global options"):
-            formatter.write_dl([row for row in rows if row is not None])
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        """The commands by section, from the stubs alone."""
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands by section, without loading any."""
         sections: dict[str, list[tuple[str, str]]] = {}
-        for stub in self.stubs.values():
-            sections.setdefault(stub.section, []).append((stub.name, stub.summary))
+        for name in self.list_commands(ctx):
+            stub = self.stubs.get(name) or Stub(name, "", "Commands", _summary(self.commands[name]))
+            sections.setdefault(stub.section, []).append((name, stub.summary))
         for title, rows in sections.items():
             with formatter.section(title):
                 formatter.write_dl(rows)
+
+
+def _summary(command: Any) -> str:
+    return str(command.help or "").partition("\n")[0]
 
 
 def build(app: App) -> Any:

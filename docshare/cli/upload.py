@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from docshare.cli import bulk, comforts
+from docshare.cli.collecting import collecting
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.manifest import Manifest
-from docshare.cli.setting_options import UploadSettings, collecting
+from docshare.cli.setting_options import UploadSettings
 from docshare.cli.sources import STDIN, Item, checked, expanded, items_of, listed_paths, spooled, within_plan
 from docshare.cli.typer_compat import App
 from docshare.cli.upload_report import PRINTED, UPLOADED, Report, printed_word, upload_spec

@@ -63,6 +63,19 @@ def variant_lines(variants: Iterable[Mapping[str, object]]) -> list[str]:
     return [line for line in lines if line][:_MOST]
 
 
+def webhook_lines(webhooks: Iterable[Mapping[str, object]]) -> list[str]:
+    """The lines for a list of Webhook objects: UUID and host. What follows the host may be a secret of the receiver."""
+    lines = (safe_line(str(each.get("uuid", "")), _host(str(each.get("url", "")))) for each in webhooks)
+    return [line for line in lines if line][:_MOST]
+
+
+def _host(url: str) -> str:
+    rest = url.partition("://")[2]
+    for end in "/?#:":
+        rest = rest.partition(end)[0]
+    return rest
+
+
 def _line(root: str, name: str) -> str:
     return next(iter(_lines(root, name)), "")
 

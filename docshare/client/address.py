@@ -26,7 +26,7 @@ def parse_address(base_url: str, *, with_token: bool, allow_http: bool) -> Addre
         raise BadAddress(f"'{base_url}' is not a usable address: {error}") from error
     if not origin or parts.query or parts.fragment or "@" in parts.netloc:
         raise BadAddress(f"'{base_url}' is not an address of the form https://host[:port][/path]")
-    if with_token and parts.scheme == "http" and not allow_http and not _is_loopback(parts.hostname or ""):
+    if with_token and parts.scheme == "http" and not allow_http and not is_loopback(parts.hostname or ""):
         raise BadAddress(
             f"the credential would travel unencrypted to {parts.hostname}",
             hint="Use https, or allow plain http on purpose with --allow-http.",
@@ -54,7 +54,8 @@ def _origin(parts: SplitResult) -> str:
     )
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether ``host``, without brackets, names this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

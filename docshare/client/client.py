@@ -15,16 +15,19 @@ from docshare.client.retries import Call
 
 if TYPE_CHECKING:
     from docshare.client.account import Account
+    from docshare.client.activity import Activity
     from docshare.client.assets import Assets
     from docshare.client.events import Events
     from docshare.client.files import Files
     from docshare.client.imports import Imports
     from docshare.client.invites import Invites
+    from docshare.client.oauth import OAuth
     from docshare.client.public import Public
     from docshare.client.readership import Readership
     from docshare.client.settings import Settings
     from docshare.client.transport import Transport
     from docshare.client.variants import Variants
+    from docshare.client.webhooks import Webhooks
 
 USER_AGENT = f"docshare/{__version__} (python; {sys.platform})"
 
@@ -112,6 +115,13 @@ class Client:
         return Events(self._transport)
 
     @cached_property
+    def activity(self) -> "Activity":
+        """All events of all kinds, by one cursor."""
+        from docshare.client.activity import Activity
+
+        return Activity(self._transport)
+
+    @cached_property
     def readership(self) -> "Readership":
         """Who read a file, and how."""
         from docshare.client.readership import Readership
@@ -133,11 +143,25 @@ class Client:
         return Public(self._transport)
 
     @cached_property
+    def oauth(self) -> "OAuth":
+        """Signing in by OAuth; needs no credential."""
+        from docshare.client.oauth import OAuth
+
+        return OAuth(self._transport)
+
+    @cached_property
     def imports(self) -> "Imports":
         """Documents that the server fetches."""
         from docshare.client.imports import Imports
 
         return Imports(self._transport)
+
+    @cached_property
+    def webhooks(self) -> "Webhooks":
+        """Webhooks and their deliveries."""
+        from docshare.client.webhooks import Webhooks
+
+        return Webhooks(self._transport)
 
     @property
     def origin(self) -> str:

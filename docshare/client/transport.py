@@ -57,17 +57,25 @@ class Transport:
 
     def json_object(self, call: Call) -> dict[str, Any]:
         """The JSON object that answers ``call``; raises as ``send`` does, and ``NotAnApi`` for anything else."""
-        value = self._json(call)
+        value = self.json_value(call)
         if not isinstance(value, dict):
             raise self._not_an_api(call, "a JSON object")
         return value
 
     def json_rows(self, call: Call) -> list[dict[str, Any]]:
         """The JSON array of objects that answers ``call``; raises as ``json_object`` does."""
-        value = self._json(call)
+        value = self.json_value(call)
         if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
             raise self._not_an_api(call, "a JSON array of objects")
         return value
+
+    def json_value(self, call: Call) -> Any:
+        """The JSON that answers ``call``, whatever it is; raises as ``send`` does, and ``NotAnApi`` if it is none."""
+        response = self.send(call)
+        try:
+            return json.loads(response.content)
+        except (ValueError, RecursionError) as error:
+            raise self._not_an_api(call, "JSON") from error
 
     def send(self, call: Call) -> requests.Response:
         """The answer of status 2xx to ``call``, after as many repetitions as its kind allows.
@@ -106,13 +114,6 @@ class Transport:
     def close(self) -> None:
         """Close every open connection; a later call opens a new one."""
         self._session.close()
-
-    def _json(self, call: Call) -> Any:
-        response = self.send(call)
-        try:
-            return json.loads(response.content)
-        except (ValueError, RecursionError) as error:
-            raise self._not_an_api(call, "JSON") from error
 
     def _attempt(self, call: Call) -> requests.Response:
         try:

@@ -266,6 +266,11 @@ def test_the_fast_paths_load_next_to_nothing(env: dict[str, str], line: list[str
         ["assets", "add", "-h"],
         ["settings", "schema"],
         ["settings", "set", "-h"],
+        ["webhooks", "create", "-h"],
+        ["webhooks", "kinds"],
+        ["webhooks", "sample", "file.viewed"],
+        ["webhooks", "verify", "-h"],
+        ["trigger", "-h"],
     ],
     ids=" ".join,
 )

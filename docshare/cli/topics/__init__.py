@@ -18,6 +18,7 @@ TOPICS = (
     "plans",
     "privacy",
     "query",
+    "webhooks",
 )
 
 _WIDTH = 78
@@ -73,8 +74,23 @@ def _plans() -> Iterator[str]:
     return rows(table)
 
 
+def _webhook_kinds() -> Iterator[str]:
+    from docshare.contract.plans import Plan
+    from docshare.contract.webhooks import KINDS
+
+    table = []
+    for name, kind in KINDS.items():
+        keys = ", ".join(kind.always) or "nothing more"
+        optional = f"; where it applies {', '.join(kind.when)}" if kind.when else ""
+        plan = f" On {kind.plan.tier.title()} only." if kind.plan > Plan.FREE else ""
+        fires = kind.fires[0].upper() + kind.fires[1:]
+        table.append((name, f"{fires}. Data: {keys}{optional}.{plan}"))
+    return rows(table)
+
+
 _TABLES: dict[str, Callable[[], Iterable[str]]] = {
     "exit-codes": _exit_codes,
     "global-options": _global_options,
     "plans": _plans,
+    "webhook-kinds": _webhook_kinds,
 }

@@ -1,0 +1,106 @@
+"""``docshare gate list`` and ``tail``: the gate stream by the address of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.fakefeed import UUID, FakeApi, FakeTime, problem, row
+from tests.support.rows import add_gate
+from tests.support.shell import Shell
+
+if TYPE_CHECKING:
+    from tests.support.cast import Person, World
+
+
+def tail(shell: Shell, *options: str, code: int = 0) -> list[int]:
+    done = shell("gate", "tail", *options, "--json")
+    assert done.code == code, done.err
+    return [each["id"] for each in done.rows]
+
+
+def paths(api: FakeApi) -> set[str]:
+    return {heard.path for heard in api.heard}
+
+
+@pytest.mark.parametrize(("options", "expected"), [
+    ((), list(range(251, 201, -1))),
+    (("-n", "2", "--oldest-first"), [250, 251]),
+    (("--all",), list(range(251, 1, -1))),
+    (("--since", "249"), [250, 251]),
+])  # fmt: skip
+def test_the_answers_are_listed_as_events_list_would(
+    api: FakeApi, shell: Shell, options: tuple[str, ...], expected: list[int]
+) -> None:
+    api.add("gate", *range(2, 252))
+    done = shell("gate", "list", *options, "--json")
+    assert [each["id"] for each in done.json] == expected
+    assert paths(api) == {"/gate-responses"}
+
+
+def test_the_answers_are_followed(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+    waiting = [lambda: api.rows["gate"].append(row("gate", 2**53 + 1, 5))]
+    time.on_sleep = lambda seconds: waiting.pop()() if waiting else None
+    assert tail(shell, "--count", "1") == [2**53 + 1]
+    assert paths(api) == {"/gate-responses"}
+
+
+def test_a_cursor_is_the_same_as_of_events_tail(api: FakeApi, shell: Shell) -> None:
+    api.add("gate", 2, 3)
+    assert tail(shell, "--cursor", "leads", "--from", "start", "--once") == [2, 3]
+    api.add("gate", 4)
+    done = shell("events", "tail", "--type", "gate", "--cursor", "leads", "--once", "--json")
+    assert [each["id"] for each in done.rows] == [4]
+    assert tail(shell, "--cursor", "leads", "--once") == []
+
+
+def test_a_pipe_gets_the_columns_of_the_feed(api: FakeApi, shell: Shell) -> None:
+    api.add("gate", 2)
+    for command in (("list",), ("tail", "--from", "start", "--once")):
+        assert shell("gate", *command).lines == [
+            f'gate\t2\t2026-09-21T14:13:22.000Z\t{UUID.format(1)}\tdeck.pdf\t\t\t\t{{"email":"ann@example.com"}}'
+        ]
+
+
+def test_a_terminal_gets_the_answers_in_a_line(api: FakeApi, shell: Shell) -> None:
+    api.rows["gate"] = [row("gate", 2, fields={"email": "ann@example.com", "company": "ACME"})]
+    shell.tty = True
+    (line,) = shell("gate", "tail", "--once").lines
+    assert line.split("  ")[1:] == ["gate", "deck.pdf", "email=ann@example.com company=ACME", "#2"]
+
+
+@pytest.mark.parametrize("command", [("list",), ("tail", "--once", "--from", "start")])
+def test_below_pro_it_ends_with_6(api: FakeApi, shell: Shell, command: tuple[str, ...]) -> None:
+    api.pro = False
+    done = shell("gate", *command, "--json")
+    assert (done.code, done.out, done.error["code"]) == (6, "", "plan_required")
+
+
+@pytest.mark.parametrize("command", ["list", "tail"])
+def test_a_file_that_does_not_exist_ends_with_3(api: FakeApi, shell: Shell, command: str) -> None:
+    assert shell("gate", command, "--file", "zzzzzzzzzzz9").code == 3
+
+
+@pytest.mark.parametrize("options", [("--type", "view"), ("--kind", "note.created"), ("--require-all",)])
+@pytest.mark.parametrize("command", ["list", "tail"])
+def test_there_is_nothing_to_choose(api: FakeApi, shell: Shell, command: str, options: tuple[str, ...]) -> None:
+    assert shell("gate", command, *options).code == 2
+    assert api.heard == []
+
+
+def test_a_failure_has_its_exit_code(api: FakeApi, shell: Shell) -> None:
+    api.before_page = lambda: problem(401, "unauthorized")
+    assert tail(shell, code=4) == []
+
+
+def test_the_answers_on_a_real_server_are_followed(desk: Callable[[Person], Shell], world: World) -> None:
+    shell = desk(world.pia)
+    uuid = world.pia.upload(name="deck.pdf")["uuid"]
+    first = add_gate(world, uuid, {"email": "ann@example.com"})
+    assert [each["id"] for each in shell("gate", "list", "--json").json] == [first]
+    assert tail(shell, "--cursor", "leads", "--once") == []
+    second = add_gate(world, uuid, {"email": "bob@example.com"})
+    assert tail(shell, "--cursor", "leads", "--once") == [second]
+    assert desk(world.fay)("gate", "list").code == 6

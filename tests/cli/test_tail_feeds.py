@@ -1,0 +1,125 @@
+"""Every tail loses nothing and doubles nothing: views, all three streams at once, the activity feed, gate answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.fakefeed import Answer, FakeApi, FakeTime, problem
+from tests.support.shell import Shell
+
+TAILS = {
+    "view": ("events", "tail"),
+    "all": ("events", "tail", "--type", "all"),
+    "activity": ("events", "tail", "--type", "activity"),
+    "gate": ("gate", "tail"),
+}
+STREAMS = {"view": ["view"], "all": ["view", "download", "gate"], "activity": ["activity"], "gate": ["gate"]}
+
+Rows = dict[str, list[int]]
+
+every_tail = pytest.mark.parametrize("name", TAILS)
+
+
+def tail(shell: Shell, name: str, *options: str) -> Rows:
+    """The ids that a tail printed, by stream, in the order in which they came; it must end well."""
+    done = shell(*TAILS[name], *options, "--json")
+    assert done.code == 0, done.err
+    shown: Rows = {stream: [] for stream in STREAMS[name]}
+    for each in done.rows:
+        shown[each.get("type", "activity")].append(each["id"])
+    return shown
+
+
+def fill(api: FakeApi, name: str, *numbers: int) -> None:
+    for stream in STREAMS[name]:
+        api.add(stream, *numbers)
+
+
+def each(name: str, *numbers: int) -> Rows:
+    return {stream: list(numbers) for stream in STREAMS[name]}
+
+
+def once(time: FakeTime, moment: float, action: Callable[[], object]) -> None:
+    """Do something once, in the first wait after ``moment`` seconds."""
+    waiting = [action]
+
+    def step(_: float) -> None:
+        if time.passed >= moment and waiting:
+            waiting.pop()()
+
+    time.on_sleep = step
+
+
+@every_tail
+@pytest.mark.parametrize("count", [0, 1, 100, 101, 250])
+def test_what_comes_to_an_empty_feed_is_shown_however_much_it_is(
+    api: FakeApi, shell: Shell, time: FakeTime, name: str, count: int
+) -> None:
+    numbers = range(2, 2 + count)
+    once(time, 5, lambda: fill(api, name, *numbers))
+    assert tail(shell, name, "--timeout", "1m") == each(name, *numbers)
+
+
+@every_tail
+@pytest.mark.parametrize("count", [0, 1, 100, 101, 250])
+def test_a_whole_history_is_shown_once(api: FakeApi, shell: Shell, name: str, count: int) -> None:
+    numbers = range(2, 2 + count)
+    fill(api, name, *numbers)
+    assert tail(shell, name, "--from", "start", "--once") == each(name, *numbers)
+
+
+@every_tail
+@pytest.mark.parametrize("count", [0, 99, 100, 101])
+def test_a_cursor_goes_on_behind_the_last_row_whatever_filled_the_page(
+    api: FakeApi, shell: Shell, name: str, count: int
+) -> None:
+    before, after = range(2, 2 + count), range(2 + count, 2 + 2 * count)
+    kept = ("--cursor", "crm", "--once")
+    fill(api, name, *before)
+    assert tail(shell, name, *kept, "--from", "start") == each(name, *before)
+    assert tail(shell, name, *kept) == each(name)
+    fill(api, name, *after)
+    assert tail(shell, name, *kept) == each(name, *after)
+
+
+@every_tail
+@pytest.mark.parametrize("which", range(2, 9))
+def test_a_429_in_the_middle_is_waited_for_wherever_it_comes(
+    api: FakeApi, shell: Shell, time: FakeTime, name: str, which: int
+) -> None:
+    fill(api, name, *range(2, 252))
+    asked: list[float] = []
+
+    def too_much() -> Answer | None:
+        asked.append(time.passed)
+        return problem(429, "rate_limited", Retry_After="23") if len(asked) == which else None
+
+    api.before_page = too_much
+    assert tail(shell, name, "--from", "start", "--timeout", "2m") == each(name, *range(2, 252))
+    assert asked[which] - asked[which - 1] >= 23
+
+
+@every_tail
+def test_after_a_clock_jump_all_that_came_meanwhile_is_shown(
+    api: FakeApi, shell: Shell, time: FakeTime, name: str
+) -> None:
+    fill(api, name, 2)
+
+    def suspend() -> None:
+        time.wall += 8 * 3600
+        fill(api, name, *range(3, 154))
+
+    once(time, 31, suspend)
+    assert tail(shell, name, "--timeout", "2m") == each(name, *range(3, 154))
+
+
+@every_tail
+def test_a_clock_that_goes_back_loses_nothing(api: FakeApi, shell: Shell, time: FakeTime, name: str) -> None:
+    def set_back() -> None:
+        time.wall -= 3600
+        fill(api, name, 2, 3)
+
+    once(time, 31, set_back)
+    assert tail(shell, name, "--timeout", "2m") == each(name, 2, 3)

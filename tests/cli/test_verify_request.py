@@ -1,0 +1,124 @@
+"""``docshare webhooks verify`` on a saved HTTP request, and lines that make no sense."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.shell import Ended, Shell
+from tests.support.signed import BODY, SECRET, T, header
+
+Verify = Callable[..., Ended]
+
+
+def request(*more: str, body: bytes = BODY, end: str = "\r\n", name: str = "X-Service-Signature") -> bytes:
+    lines = ["POST /hook HTTP/1.1", "Host: me", f"{name}: {header()}", f"Content-Length: {len(BODY)}", *more, "", ""]
+    return end.join(lines).encode() + body
+
+
+@pytest.fixture
+def of_request(shell: Shell, tmp_path: Path) -> Verify:
+    (tmp_path / "secret").write_text(SECRET)
+
+    def run(raw: bytes, *words: str) -> Ended:
+        return shell("webhooks", "verify", "--request", "-", "--secret-file", tmp_path / "secret", *words, stdin=raw)
+
+    return run
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\n"])
+def test_a_saved_request_has_the_body_and_the_signature(of_request: Verify, end: str) -> None:
+    assert of_request(request(end=end)).code == 0
+    assert of_request(request(end=end).partition(end.encode())[2]).code == 0  # without its first line
+
+
+def test_the_name_of_the_header_can_be_another_and_its_case_does_not_matter(of_request: Verify) -> None:
+    assert of_request(request(name="x-service-SIGNATURE")).code == 0
+    assert of_request(request(name="Acme-Signature"), "--header-name", "acme-signature").code == 0
+
+
+def test_what_an_editor_added_behind_the_body_does_not_count_and_is_said(of_request: Verify) -> None:
+    done = of_request(request(body=BODY + b"\n"))
+    assert (done.code, done.err) == (
+        0, f"the body has {len(BODY) + 1} bytes; the {len(BODY)} that Content-Length says are looked at\n",
+    )  # fmt: skip
+
+
+def test_a_body_that_was_cut_off_is_said(of_request: Verify) -> None:
+    done = of_request(request(body=BODY[:-1]))
+    assert done.code == 13
+    assert "it was cut off or changed" in done.err
+
+
+@pytest.mark.parametrize(
+    ("raw", "detail", "mistake"),
+    [
+        (
+            b"Host: me\n\n{}",
+            "The request has no header X-Service-Signature.",
+            "Slack deliveries have none.",
+        ),
+        (
+            request(name="Acme-Signature"),
+            "The request has no header X-Service-Signature.",
+            "Acme-Signature looks like one: --header-name Acme-Signature",
+        ),
+        (request(f"X-Service-Signature: {header()}"), "The request has 2 headers X-Service-Signature.", ""),
+    ],
+    ids=["none", "another name", "two"],
+)
+def test_a_request_without_one_signature_header_is_malformed(
+    of_request: Verify, raw: bytes, detail: str, mistake: str
+) -> None:
+    found = of_request(raw, "--json")
+    assert found.code == 13
+    assert (found.json["verdict"], found.json["detail"], found.json["mistake"]) == ("malformed", detail, mistake)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"Host: me",
+        b"not a header\n\n{}",
+        request("Transfer-Encoding: chunked"),
+        gzip.compress(request()),
+    ],
+    ids=["empty", "no empty line", "no header", "chunked", "compressed"],
+)
+def test_what_is_no_saved_request_is_wrong_usage(of_request: Verify, raw: bytes) -> None:
+    done = of_request(raw)
+    assert (done.code, done.out) == (2, "")
+
+
+# --- usage -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("body",),
+        ("body", "--signature", "x", "--at", "yesterday"),
+        ("body", "--signature", "x", "--at", f"{T}000000"),
+        ("body", "--signature", "x", "--tolerance", "long"),
+        ("body", "--signature", "x", "--request", "body"),
+        ("--request", "body", "--header-name", "a b"),
+        ("missing", "--signature", "x"),
+        ("-", "--signature", "x", "--secret-file", "-"),
+        ("body", "--signature", "x", "--secret-file", "missing"),
+        ("body", "--signature", "x", "--secret-file", "empty"),
+    ],
+)
+def test_a_line_that_makes_no_sense_ends_with_2(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    for name, content in (("body", BODY), ("secret", SECRET.encode()), ("empty", b"\n")):
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    line = words if "--secret-file" in words else (*words, "--secret-file", "secret")
+    done = shell("webhooks", "verify", *line)
+    assert (done.code, done.out) == (2, "")

@@ -1,0 +1,213 @@
+"""``docshare webhooks`` and ``docshare admin deliveries`` against a real server and a real receiver."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from docshare.contract.signing import verify
+from tests.support.pdfs import simple_pdf
+from tests.support.receivers import ALLOWED, BAD_HABITS, OK, Receiver, receiver_at, run_out
+from tests.support.shell import Shell
+
+if TYPE_CHECKING:
+    from tests.support.cast import Person, World
+
+UNKNOWN = "00000000-0000-4000-8000-000000000001"
+
+
+@pytest.fixture
+def world(make: Callable[..., World]) -> World:
+    """A server whose webhooks may call this machine."""
+    return make(webhook_allow=ALLOWED)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiver_at() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def shell(desk: Callable[[Person], Shell], world: World) -> Shell:
+    """The shell of somebody on Pro who has uploaded a file."""
+    return desk(world.pia)
+
+
+@pytest.fixture
+def file(world: World) -> str:
+    return str(world.pia.upload()["uuid"])
+
+
+@pytest.fixture
+def replaced(shell: Shell, file: str, tmp_path: Path) -> Callable[[], None]:
+    """A function that makes an event: the document is replaced."""
+    path = tmp_path / "deck.pdf"
+    path.write_bytes(simple_pdf(pages=2))
+
+    def replace() -> None:
+        assert shell("replace", file, path, "--yes").code == 0
+
+    return replace
+
+
+def created(shell: Shell, receiver: Receiver, *words: str | Path) -> str:
+    """The UUID of a new webhook to the receiver."""
+    done = shell("webhooks", "create", receiver.url, "--events", "content.replaced", *words, "--json")
+    assert done.code == 0, done.err
+    return str(done.json["webhook"]["uuid"])
+
+
+def test_the_secret_in_the_file_verifies_what_arrives(
+    shell: Shell, world: World, receiver: Receiver, replaced: Callable[[], None], tmp_path: Path
+) -> None:
+    webhook = created(shell, receiver, "--secret-file", tmp_path / "secret", "--test")
+    replaced()
+    run_out(world, world.rt)
+    secret = (tmp_path / "secret").read_text().strip()
+    assert re.fullmatch("whsec_[0-9a-f]{64}", secret)
+    for hit in receiver.hits:
+        assert verify(secret, hit.body, hit.headers["x-service-signature"], world.clock.now)
+    assert [json.loads(hit.body)["event"] for hit in receiver.hits] == ["webhook.test", "content.replaced"]
+    assert shell("webhooks", "list", "--fields", "uuid,active,lastStatus").out == f"{webhook}\ttrue\t200\n"
+    kept = b"".join(path.read_bytes() for path in shell.home.rglob("*") if path.is_file())
+    assert secret.encode() not in kept
+
+
+def test_what_failed_is_seen_and_sent_again(
+    shell: Shell, world: World, receiver: Receiver, replaced: Callable[[], None]
+) -> None:
+    webhook = created(shell, receiver)
+    receiver.script(BAD_HABITS["5xx"])
+    replaced()
+    run_out(world, world.rt)
+    (row,) = shell("webhooks", "deliveries", webhook, "--json").json
+    assert (row["state"], [each["status"] for each in row["attempts"]]) == ("abandoned", [503] * 5)
+    receiver.script(OK)
+    assert shell("webhooks", "redeliver", webhook, "--failed").code == 0
+    run_out(world, world.rt)
+    shell.tty = True
+    assert "✗✗✗✗✗✓" in shell("webhooks", "deliveries", receiver.url).out
+    shell.tty = False
+    again = shell("webhooks", "redeliver", webhook, str(row["id"]), "--json")
+    assert (again.code, again.json["state"]) == (0, "queued")
+    twice = shell("webhooks", "redeliver", webhook, str(row["id"]), "--json")
+    assert (twice.code, twice.error["code"]) == (7, "conflict")
+
+
+def test_a_webhook_that_was_disabled_is_enabled_and_catches_up(
+    shell: Shell, world: World, receiver: Receiver, replaced: Callable[[], None]
+) -> None:
+    webhook = created(shell, receiver)
+    receiver.script(BAD_HABITS["4xx"])
+    for _ in range(21):
+        replaced()
+    run_out(world, world.rt)
+    shell.tty = True
+    assert "disabled after 20 abandoned deliveries" in shell("webhooks", "show", webhook).out
+    shell.tty = False
+    receiver.script(OK)
+    receiver.hits.clear()
+    assert shell("webhooks", "redeliver", webhook, "--failed", "--json").code == 12
+    assert shell("webhooks", "enable", webhook, "--json").json["active"] is True
+    assert shell("webhooks", "redeliver", webhook, "--failed").code == 0
+    run_out(world, world.rt)
+    versions = [json.loads(hit.body)["data"]["contentVersion"] for hit in receiver.hits]
+    assert sorted(versions) == list(range(2, 23))
+
+
+def test_a_test_says_what_the_receiver_answered(shell: Shell, receiver: Receiver) -> None:
+    webhook = created(shell, receiver)
+    receiver.script(BAD_HABITS["5xx"])
+    done = shell("webhooks", "test", webhook)
+    assert (done.code, done.out.split("\t")[:2]) == (13, ["false", "503"])
+
+
+def test_a_webhook_for_one_file_shows_its_name(shell: Shell, receiver: Receiver, file: str) -> None:
+    created(shell, receiver, "--file", file)
+    shell.tty = True
+    shell.env["COLUMNS"] = "200"
+    assert "report.pdf" in shell("webhooks", "list").out
+
+
+def test_the_server_has_the_last_word_about_addresses_files_and_numbers(
+    shell: Shell, world: World, desk: Callable[[Person], Shell], receiver: Receiver, file: str
+) -> None:
+    for url in ("https://169.254.169.254/", "http://10.0.0.8/", "https://[fe80::1]/"):
+        assert shell("webhooks", "create", url, "--all").code == 9
+    assert shell("webhooks", "create", receiver.url, "--all", "--file", UNKNOWN).code == 3
+    assert desk(world.mal)("webhooks", "create", receiver.url, "--all", "--file", file).code == 3
+    for _ in range(25):
+        assert shell("webhooks", "create", receiver.url, "--all").code == 0
+    full = shell("webhooks", "create", receiver.url, "--all", "--json")
+    assert (full.code, "25 webhooks" in full.error["detail"]) == (9, True)
+    assert shell("webhooks", "prune", "--url-prefix", receiver.url, "--yes").code == 0
+    assert shell("webhooks", "list").out == ""
+
+
+def test_webhooks_of_somebody_else_are_not_there(
+    shell: Shell, world: World, desk: Callable[[Person], Shell], receiver: Receiver
+) -> None:
+    webhook = created(shell, receiver)
+    stranger = desk(world.mal)
+    for line in (("show", webhook), ("delete", webhook, "--yes"), ("test", webhook), ("enable", webhook)):
+        assert stranger("webhooks", *line).code == 3
+    assert stranger("webhooks", "deliveries", webhook).code == 3
+    assert stranger("webhooks", "redeliver", webhook, "2").code == 3
+    assert shell("webhooks", "delete", webhook, "--yes", "--json").json["deleted"] is True
+
+
+# --- the operator ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def operator(shell: Shell, world: World, receiver: Receiver, replaced: Callable[[], None]) -> Shell:
+    """The shell on the machine of the server, which has given up one delivery."""
+    created(shell, receiver)
+    receiver.script(BAD_HABITS["5xx"])
+    replaced()
+    run_out(world, world.rt)
+    shell.env["DOCSHARE_DATA_DIR"] = str(world.rt.config.data_dir)
+    return shell
+
+
+def test_the_operator_sees_deliveries_of_everybody(operator: Shell, world: World, receiver: Receiver) -> None:
+    (row,) = operator("admin", "deliveries", "list", "--json").json
+    assert (row["account"], row["url"], row["state"]) == (world.pia.email, receiver.url, "abandoned")
+    line = operator("admin", "deliveries", "list").out.split("\t")
+    assert line[:3] == [str(row["id"]), "abandoned", "content.replaced"]
+    assert operator("admin", "deliveries", "list", "--state", "queued").out == ""
+    operator.tty = True
+    operator.env |= {"NO_COLOR": "1", "COLUMNS": "200"}
+    header, shown = operator("admin", "deliveries", "list").lines
+    assert header.split()[-3:] == ["ACCOUNT", "ADDRESS", "ID"]
+    assert "✗✗✗✗✗" in shown
+    assert world.pia.email in shown
+
+
+def test_the_operator_sees_a_body_and_its_attempts(operator: Shell, receiver: Receiver) -> None:
+    ident = operator("admin", "deliveries", "list", "--format", "ids").out.strip()
+    shown = operator("admin", "deliveries", "show", ident, "--json").json
+    assert shown["body"].encode() == receiver.hits[0].body
+    assert shown["uuid"] == receiver.hits[0].headers["webhook-id"]
+    operator.tty = True
+    operator.env |= {"NO_COLOR": "1", "COLUMNS": "200"}
+    lines = operator("admin", "deliveries", "show", ident).lines
+    assert f"body         {shown['body']}" in lines
+    assert [line.split()[:3] for line in lines[lines.index("") + 2 :]] == [
+        [ident, "content.replaced", str(number)] for number in range(1, 6)
+    ]
+    assert operator("admin", "deliveries", "show", "999").code == 3
+
+
+def test_the_operator_sends_one_again(operator: Shell, world: World, receiver: Receiver) -> None:
+    ident = operator("admin", "deliveries", "list", "--format", "ids").out.strip()
+    receiver.script(OK)
+    assert operator("admin", "deliveries", "retry", ident, "--json").json["state"] == "queued"
+    assert operator("admin", "deliveries", "retry", ident).code == 7
+    assert operator("admin", "deliveries", "retry", "nine").code == 2
