@@ -8,8 +8,9 @@ import pytest
 
 from docshare.cli.main import app
 from docshare.cli.typer_compat import flags, get_command
-from docshare.contract.plans import DAY, PLAN_LIMITS
-from docshare.server.rules import mails, reading
+from docshare.contract.limits import ACCESS_TOKEN_MS
+from docshare.contract.plans import PLAN_LIMITS
+from docshare.server.rules import reading
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -64,11 +65,11 @@ def test_the_largest_upload_is_the_one_that_the_readme_tells_proxies() -> None:
     assert "bodies of up to 2 GB" in README
 
 
-def test_mails_are_tried_for_as_long_as_the_readme_says() -> None:
-    assert "tried again for a day and a half" in README
-    assert 1.2 <= sum(mails.RETRY_MS) / DAY <= 1.5
-
-
 def test_the_test_command_is_the_one_that_ci_runs() -> None:
     assert "sh tests/run" in README
     assert "tests/run" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_access_tokens_live_as_long_as_the_readme_says() -> None:
+    assert "Access tokens live an hour" in README
+    assert ACCESS_TOKEN_MS == 3_600_000
