@@ -23,6 +23,7 @@ from docshare.cli.listening_desk import Acting, Desk, Limits, attend
 from docshare.cli.listening_local import LocalSubscription
 from docshare.cli.listening_public import PublicWebhook
 from docshare.cli.receiver import receiving
+from docshare.cli.signals import shielded
 from docshare.cli.text import seconds
 from docshare.cli.webhook_create import chosen_kinds
 from docshare.cli.webhook_tools import read_secret
@@ -176,7 +177,7 @@ def _locally(ctx: Context, plan: _Plan, book: Journal, directory: Path) -> ExitC
         ctx, directory, wish | _mine(ctx, plan, directory), plan.secret, plan.limits.give_up_after
     )
     with receiving(plan.port, desk.take, desk.answered) as receiver, ExitStack() as held:
-        held.callback(subscription.stop)
+        held.callback(_stop, subscription)
         subscription.start(receiver.url)
         desk.arm(subscription.secret)
         ctx.note(f"listening to the server on this machine ({directory}) as {subscription.account}")
@@ -204,7 +205,7 @@ def _through_tunnel(ctx: Context, plan: _Plan, book: Journal, url: str) -> ExitC
     desk = Desk(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
     with ctx.client() as client, receiving(plan.port, desk.take, desk.answered), ExitStack() as held:
         webhook = PublicWebhook(ctx, client, url, plan.events, _file(ctx, client, plan), plan.limits.give_up_after)
-        held.callback(webhook.stop)
+        held.callback(_stop, webhook)
         webhook.start()
         desk.arm(webhook.secret)
         ctx.note(f"listening through {url} with a webhook of {client.origin}, which is deleted at the end")
@@ -236,6 +237,11 @@ def _bridged(ctx: Context, plan: _Plan, book: Journal, feeding: _Feeding) -> Exi
             count=plan.limits.count, timeout=plan.limits.timeout, give_up_after=plan.limits.give_up_after
         )
         return Bridge(ctx, client, wanted, secret, book, plan.forwarder).run(limits)
+
+
+def _stop(source: LocalSubscription | PublicWebhook) -> None:
+    with shielded():  # what is not taken back now would be told of events that nobody hears
+        source.stop()
 
 
 def _file(ctx: Context, client: "Client", plan: _Plan) -> str | None:

@@ -20,11 +20,12 @@ from docshare.cli.feed import Choice, Row, allowed_streams, stream_of
 from docshare.cli.following import Follower, Limits, Rhythm, Sink
 from docshare.cli.forwarding import Forward, Forwarder
 from docshare.cli.listening import Arrival, Journal
-from docshare.client.errors import Refused
+from docshare.client.errors import NotAnApi, Refused
 from docshare.contract.signing import sign
 from docshare.contract.webhooks import (
     ATTEMPT_HEADER,
     CONTENT_TYPE,
+    ENVELOPE_KEYS,
     EVENT_HEADER,
     ID_HEADER,
     KINDS,
@@ -160,10 +161,12 @@ class Bridge:
 
 def envelope_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """The delivery envelope for a row: of the activity feed the same as the real one, of the others without what they
-    do not hold."""
+    do not hold. Raises NotAnApi for a row that is none."""
     stream = stream_of(row)
     if stream == ACTIVITY_FEED:
-        return {key: row[key] for key in ("event", "timestamp", "data")}
+        if not row.keys() >= set(ENVELOPE_KEYS):
+            raise NotAnApi(f"the activity feed holds a row without {', '.join(ENVELOPE_KEYS)}")
+        return {key: row[key] for key in ENVELOPE_KEYS}
     data = {key: row[key] for key in ("fileUuid", "fileName", *_EXTRAS.get(stream, ())) if key in row}
     if stream == "gate":
         data.update(_gate_extras(row.get("fields")))

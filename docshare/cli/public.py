@@ -1,4 +1,4 @@
-"""``docshare public``: what a server tells anybody of a share link. No credential is looked for and none is sent."""
+"""``docshare public``: what needs no account. No credential is looked for and none is sent."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,6 +13,7 @@ from docshare.cli.connection import make_stranger
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec
+from docshare.cli.public_upload import SHARED, upload
 from docshare.cli.text import clean
 from docshare.cli.typer_compat import App
 from docshare.client.errors import Refused
@@ -21,7 +22,8 @@ from docshare.contract.fields import is_short_id, is_uuid
 if TYPE_CHECKING:
     from docshare.client import Client
 
-app = App("See what anybody can learn of a share link.")
+app = App("What needs no account: facts of a share link, and sharing where a server allows it.")
+app.command("upload", spec=SHARED)(upload)
 
 _LINK_HELP = "A share link of any server; or a UUID, short id or slug of the server in effect."
 _EMBEDDED = re.compile(r"/embed/([0-9A-Za-z-]+)")  # how the frame of an oEmbed document names the id

@@ -74,9 +74,10 @@ def replay(
 ) -> ExitCode:
     """Send events that were kept to a receiver again, each signed anew.
 
-    The file is what 'webhooks listen --save' wrote, rows of 'events list --type activity --format jsonl', or envelopes
-    of your own. Bodies go out as they were kept. In a pipe: line, kind, status, ms, error, tab-separated, as each is
-    answered. Only 2xx is success. Exit code 12 if some were not taken, 11 if the receiver could not be reached at all.
+    The file is what 'webhooks listen --save' wrote, or rows of the activity feed ('events list --type activity
+    --oldest-first --format jsonl'), or envelopes of your own. They go out in its order, bodies as they were kept. In a
+    pipe: line, kind, status, ms, error, tab-separated, as each is answered. Only 2xx is success. Exit code 12 if some
+    were not taken, 11 if the receiver could not be reached at all.
 
     Examples:
 

@@ -42,6 +42,32 @@ def handled() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def shielded() -> Iterator[None]:
+    """Let cleaning up end well: a first SIGINT or SIGTERM counts from the end of the block on. A second one, also
+    after one that came before, ends the process at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        came.append(number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    shown = {number: handler for number, handler in before.items() if callable(handler)}
+    for number in shown:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, handler in shown.items():
+            signal.signal(number, handler)
+    for number in came:
+        shown[signal.Signals(number)](number, None)
+
+
 def set_deadline(seconds: float | None) -> None:
     """End the command with ``DeadlinePassed`` after that many seconds; 0 takes it back."""
     if seconds is not None and hasattr(signal, "setitimer"):

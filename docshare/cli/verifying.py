@@ -25,7 +25,7 @@ WORDS: dict[Verdict, str] = {
 }
 """The verdicts as scripts read them."""
 
-_LONGEST = 1024 * 1024  # bytes of a body for which mistakes are looked for
+_LONGEST = 256 * 1024  # bytes of a body for which mistakes are looked for
 _FIRST_MILLISECONDS = 10**11  # as seconds that is the year 5138
 _HEX_CHARS = 64
 _T = re.compile(r"(?<![A-Za-z0-9])t=([0-9]{1,15})(?![0-9])", re.ASCII)
@@ -54,10 +54,11 @@ def examine(secret: str, body: bytes, header: str, now: int, tolerance: int) -> 
     verdict = verify(secret, body, header, now, tolerance)
     if verdict is Verdict.MALFORMED:
         return Finding(verdict, flaw(header), _beyond_the_form(secret, body, header))
-    seconds = int(_T.findall(header)[0])
+    (said,) = _T.findall(header)
+    seconds = int(said)
     age = now // SECOND - seconds
     if verdict is Verdict.MISMATCH:
-        mistake = explained(secret, body, str(seconds), header[-_HEX_CHARS:])
+        mistake = explained(secret, body, said, header[-_HEX_CHARS:])
         return Finding(verdict, _unfit(body, mistake), mistake, seconds, age)
     mistake = _in_milliseconds(seconds) if verdict is Verdict.FROM_THE_FUTURE else ""
     return Finding(verdict, _aged(verdict, age, tolerance), mistake, seconds, age)

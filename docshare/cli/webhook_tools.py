@@ -7,15 +7,18 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli import raw_request, verifying, webhook_samples
+from docshare.cli.connection import keep_secret
 from docshare.cli.context import Context, current
 from docshare.cli.durations import duration_option
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec, json_text
 from docshare.cli.setting_values import read_text
+from docshare.cli.settings import find
 from docshare.cli.sources import STDIN, read_whole
 from docshare.cli.text import clean, seconds
+from docshare.contract import slack
 from docshare.contract.signing import REPLAY_WINDOW_MS, Verdict, sign
-from docshare.contract.webhooks import SIGNATURE_HEADER
+from docshare.contract.webhooks import DATA_KEYS, DEFAULT_FORMAT, FORMATS, SIGNATURE_HEADER
 from docshare.contract.wire import instant, parse_instant
 
 Row = Mapping[str, Any]
@@ -25,18 +28,24 @@ _YEAR_10000 = 253_402_300_800  # seconds; a time from there on cannot be drawn
 _SECONDS = re.compile("[0-9]{1,11}", re.ASCII)  # as many as a time in milliseconds has not
 _HEADER_NAME = re.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
 
+
+def _own_keys(row: Row) -> str:
+    """The keys beside those of every event, in brackets what is not always there."""
+    always = [key for key in row["data"] if key not in DATA_KEYS]
+    return ", ".join((*always, *(f"[{key}]" for key in row["optional"])))
+
+
 KINDS = Spec(
     table=(
         Column("kind", "KIND", role="bold"),
-        Column("fires", "WHEN", flexible=True, rank=2),
-        Column("data", "DATA", flexible=True, rank=1, show=lambda row: ", ".join(row["data"])),
-        Column("optional", "WHERE IT APPLIES", flexible=True, rank=3, show=lambda row: ", ".join(row["optional"])),
-        Column("plan", "PLAN", rank=4),
+        Column("data", "KEYS", show=_own_keys),
+        Column("plan", "PLAN", rank=2),
+        Column("fires", "WHEN", flexible=True, rank=1),
     ),
     plain=("kind", "subscribable", "plan", "data", "optional", "fires"),
     id="kind",
 )
-SAMPLE = Spec(fields=("event", "timestamp", "data", "blocks", "text"))
+SAMPLE = Spec(fields=("event", "timestamp", "data", "text", "mrkdwn", "blocks"))
 SIGNED = Spec(plain=("line",), fields=("header", "value", "t", "v1"))
 
 
@@ -62,8 +71,9 @@ _BODY = "File with the raw body; '-' is stdin."
 def kinds() -> None:
     """List the kinds of events: when each fires, and what stands in its data.
 
-    DATA is always there, beside event and timestamp. In a pipe: kind, subscribable, plan, data, optional, fires.
-    webhook.test comes from 'docshare webhooks test' only; access.denied is in the activity feed only.
+    KEYS are those of the data beside fileUuid and fileName, in brackets where it depends. PLAN: below it, nothing is
+    sent. webhook.test comes from 'docshare webhooks test' only; access.denied is in the activity feed only. In a pipe:
+    kind, subscribable, plan, data, optional, fires.
 
     Examples:
 
@@ -93,19 +103,29 @@ def sample(
     minimal: Annotated[
         bool, typer.Option("--minimal", help="Without what stands there only where it applies.")
     ] = False,
+    format_: Annotated[
+        str,
+        typer.Option("--format", metavar="json|slack", help="As a program gets it, or Slack."),
+    ] = DEFAULT_FORMAT,
 ) -> None:
     """Print an example of what a webhook is sent, byte for byte, keys in the order sent.
 
-    A value of a custom gate form is fields.NAME=VALUE; timestamp can be set as well.
+    A value of a custom gate form is fields.NAME=VALUE; timestamp can be set as well. With --format slack it is the
+    message that Slack gets, with links into the server in effect.
 
     Examples:
 
       docshare webhooks sample file.viewed --set pagesViewed=12 > body.json
       docshare webhooks sample gate.completed --set fields.company=Acme --json | jq .data
+      docshare webhooks sample note.created --format slack | curl -d @- -H 'Content-Type: application/json' $SLACK_URL
     """
     ctx = current()
     printer = ctx.emitter(SAMPLE)
     found = webhook_samples.envelope(kind, webhook_samples.assignments(values or ()), minimal=minimal)
+    if format_ not in FORMATS:
+        raise Stop(ExitCode.USAGE, f"--format: there is no format {format_!r}", hint=f"Formats: {', '.join(FORMATS)}.")
+    if format_ != DEFAULT_FORMAT:
+        found = slack.message(found, str(find(ctx, "url").value).rstrip("/"))
     if printer.natural:
         ctx.print(json_text(found, ascii_only=ctx.stdout_tty))
     else:
@@ -200,8 +220,7 @@ def read_secret(ctx: Context, source: str | None, *, also: str | None = None) ->
     secret = read_text(ctx, source, "--secret-file").removesuffix("\n").removesuffix("\r")
     if not secret.strip():
         raise Stop(ExitCode.USAGE, f"--secret-file: {source} is empty", code="local_file")
-    ctx.secrets.add(secret)
-    return secret
+    return keep_secret(ctx, secret)
 
 
 def _of_request(ctx: Context, secret: str, source: str, header: str, times: tuple[int, int]) -> verifying.Finding:

@@ -4,9 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.client.errors import Refused
 from docshare.client.files import file_path
+from docshare.client.options import UPLOAD_TIMEOUT
 from docshare.client.retries import Call
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from docshare.client.body import Source
     from docshare.client.transport import Transport
 
 _ROOT = "/api"
@@ -35,6 +39,19 @@ class Public:
     def qr(self, file: str) -> bytes:
         """``GET /api/files/{id}/qr-code``: a PNG that shows the share link. Problems: not_found."""
         return self._transport.send(Call("GET", file_path(file) + "/qr-code", root=_ROOT)).content
+
+    def upload(self, source: "Source", name: str, *, progress: "Callable[[int], None] | None" = None) -> dict[str, Any]:
+        """``POST /api/files``: share a document without an account; the upload result with ``claimToken`` and
+        ``manageToken``. ``source``, ``name`` and ``progress`` as in ``files.upload``.
+
+        It is not repeated once it may have arrived: nobody could find the file whose answer was lost. Problems:
+        not_found (the server takes none), bad_request, payload_too_large, unprocessable, rate_limited, unavailable.
+        """
+        from docshare.client.body import MultipartFile
+
+        body = MultipartFile(source, name, progress=progress)
+        call = Call("POST", "/files", body=body, repeatable=False, read_timeout=UPLOAD_TIMEOUT, root=_ROOT)
+        return self._transport.json_object(call)
 
     def oembed(self, url: str, *, max_width: int | None = None, max_height: int | None = None) -> dict[str, Any]:
         """``GET /oembed``: the oEmbed document of the share link ``url``, whose slug form is known too; sizes in

@@ -23,6 +23,7 @@ ROUTES: tuple[tuple[str, str, str | None], ...] = (
     ("POST", "/api/v1/files/{uuid}/invites", "files:write"),
     ("GET", "/api/files/{uuid}/qr-code", None),
     ("GET", "/api/files/{uuid}/metadata", None),
+    ("POST", "/api/files", None),
     ("GET", "/api/v1/files/{uuid}/readership", "readership:read"),
     ("GET", "/api/v1/files/{uuid}/readership/pages", "readership:read"),
     ("GET", "/api/v1/files/{uuid}/readership/sessions", "readership:read"),

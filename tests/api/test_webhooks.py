@@ -15,7 +15,7 @@ from docshare.server.services.callers import authenticate
 from docshare.server.services.webhooks import create as create_service
 from tests.api.hooks import HOOKS, URL, ask, change_hook, create, find_everything, listed
 from tests.api.table import UNKNOWN_UUID
-from tests.support.cast import World
+from tests.support.cast import Person, World
 from tests.support.receivers import happen
 from tests.support.rows import change_file, count
 

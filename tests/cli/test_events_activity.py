@@ -247,6 +247,21 @@ def test_a_cursor_can_be_made_and_moved_by_hand(api: FakeApi, shell: Shell) -> N
     assert (changed.code, "choice of kinds cannot be changed" in changed.err) == (2, True)
 
 
+def test_it_ends_with_the_first_event_that_matches(api: FakeApi, shell: Shell) -> None:
+    for number, event in enumerate(("file.viewed", "access.denied", "file.viewed"), 2):
+        happened(api, number, event, reason="password", count=4)
+    options = ("--from", "start", "--until-match", "event == 'access.denied' && data.count > `3`", "--json")
+    assert ids(shell(*TAIL, *options)) == [2, 3]
+
+
+def test_the_cursor_stays_before_an_event_whose_command_failed(api: FakeApi, shell: Shell) -> None:
+    happened(api, 2, "note.created")
+    done = shell(*TAIL, "--cursor", "all", "--from", "start", "--once", "--exec", "false", "--json")
+    assert (done.code, done.out) == (12, "")
+    assert done.error["detail"] == "--exec ended with 1 for row 2 of the activity stream"
+    assert ids(shell(*TAIL, "--cursor", "all", "--once", "--json")) == [2]
+
+
 def test_a_cursor_beyond_64_bits_is_refused(api: FakeApi, shell: Shell) -> None:
     assert shell(*TAIL, "--from", str(2**63)).code == 2
 

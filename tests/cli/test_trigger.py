@@ -156,6 +156,9 @@ def test_waiting_shows_the_attempt_that_delivered_it(desk: Desk, api: FakeApi, t
     assert (delivery["state"], delivery["attempts"][0]["status"]) == ("delivered", 204)
     (heard,) = api.asked("POST", "/hook")
     assert json.loads(heard.body) == {key: row[key] for key in ("event", "timestamp", "data")}
+    happened, answered = waited(desk, tmp_path, "--format", "table").lines
+    assert happened == "file.downloaded  deck.pdf  1 delivery"
+    assert answered.startswith(f"  {api.url}/api/v1/hook  204 in ")
 
 
 def test_waiting_for_what_is_not_delivered_ends_with_13(desk: Desk, api: FakeApi, tmp_path: Path) -> None:

@@ -150,6 +150,17 @@ def test_a_key_set_twice_is_an_error(shell: Shell) -> None:
     assert (done.code, "timeMs is given twice" in done.err) == (2, True)
 
 
+def test_a_sample_for_slack_is_the_message_with_what_was_set_escaped(shell: Shell, api: FakeApi) -> None:
+    done = shell("webhooks", "sample", "note.created", "--format", "slack", "--set", "author=<!channel> & co")
+    found = done.json
+    assert list(found) == ["text", "mrkdwn", "blocks"]
+    assert found["text"] == "New note: Q3 report.pdf"
+    assert "&lt;!channel&gt; &amp; co" in done.out
+    assert f"<{api.url}/readership/0b8e7d5c-3f0e-4f4f-9d0c-2a7b1f6c8e11|" in done.out
+    assert shell("webhooks", "sample", "note.created", "--format", "json").json["event"] == "note.created"
+    assert shell("webhooks", "sample", "note.created", "--format", "csv").code == 2
+
+
 # --- sign ------------------------------------------------------------------------------------------------------------
 
 # Computed with OpenSSL, outside this program, over 1700000000.{"a":"ü"}

@@ -116,6 +116,15 @@ def test_thousands_for_one_receiver_do_not_hide_the_others(world: World, file: s
     assert len(letters) == 5
 
 
+def test_of_one_webhook_the_longest_waiting_go_first(world: World, file: str) -> None:
+    with receiver_at() as receiver:
+        add_hook(world.pia, receiver.url)
+        for _ in range(6):
+            happen(world, file)
+            world.clock.advance(seconds=1)
+        assert [letter.id for letter in dispatching.claim(world.rt, 32)] == [2, 3, 4, 5]
+
+
 # --- the threads -----------------------------------------------------------------------------------------------------
 
 
@@ -163,7 +172,7 @@ def test_a_quiet_server_has_no_senders(world: World, file: str) -> None:
     with receiver_at() as receiver:
         add_hook(world.pia, receiver.url)
         with running(Dispatcher(world.rt)):
-            assert senders() == 0
+            eventually(lambda: senders() == 0)
             happen(world, file)
             eventually(lambda: settled(world))
             assert senders() == 1

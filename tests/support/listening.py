@@ -9,14 +9,21 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import IO, Any
 
+import requests
+
 from docshare.cli.context import current
-from tests.support.served import COMMAND
+from docshare.contract.signing import sign
+from tests.support.pdfs import simple_pdf
+from tests.support.served import COMMAND, Served
 from tests.support.shell import Ended, Shell
 from tests.support.waiting import eventually
+
+Listen = Callable[..., AbstractContextManager["Listening"]]
+"""Starts a listener with the options it is called with."""
 
 _PATIENCE = 30.0  # seconds until a process that says nothing counts as stuck
 _END = ""
@@ -157,3 +164,24 @@ class Attending(threading.Thread):
         eventually(lambda: self.passing() or not self.is_alive(), seconds=60)
         assert self.ended is not None
         return self.ended
+
+
+def uploaded(server: Served, headers: dict[str, str] | None = None) -> str:
+    """A new file, the server's owner's unless ``headers`` are somebody else's; returns its UUID."""
+    files = {"file": ("deck.pdf", simple_pdf(pages=1))}
+    answer = requests.post(f"{server.url}/api/v1/files", headers=headers or server.headers, files=files, timeout=30)
+    return str(answer.json()["uuid"])
+
+
+def replace(server: Served, file: str, headers: dict[str, str] | None = None) -> None:
+    """Make an event: put another document behind a link."""
+    files = {"file": ("next.pdf", simple_pdf(pages=2))}
+    url = f"{server.url}/api/v1/files/{file}/content"
+    assert requests.post(url, headers=headers or server.headers, files=files, timeout=30).status_code == 200
+
+
+def post(url: str, secret: str, body: bytes, **headers: str) -> int:
+    """Deliver as the server would, signed now."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    signature = {"X-Service-Signature": sign(secret, body, int(time.time() * 1000))}
+    return requests.post(url, data=body, headers=signature | named, timeout=30).status_code

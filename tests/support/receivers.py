@@ -8,11 +8,13 @@ import socket
 import ssl
 import struct
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from docshare.contract.wire import instant
 from docshare.server.dispatcher import deliver_due
@@ -114,7 +116,9 @@ def receiver_at(script: Script = OK, cert: Path | None = None, *, https: bool = 
         context.load_cert_chain(cert, cert.with_name("key.pem"))
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
         scheme = "https" if cert or https else "http"
-        receiver = Receiver(f"{scheme}://127.0.0.1:{listener.getsockname()[1]}/hook", lambda hit: script)
+        # A path of its own: what another program sends to a port that was its own before is none of ours.
+        place = f"127.0.0.1:{listener.getsockname()[1]}/{uuid.uuid4().hex}"
+        receiver = Receiver(f"{scheme}://{place}", lambda hit: script)
         thread = threading.Thread(target=_accept, args=(listener, context, receiver), daemon=True)
         thread.start()
         try:
@@ -143,7 +147,7 @@ def _serve(plain: socket.socket, context: ssl.SSLContext | None, receiver: Recei
 
 
 def _treat(sock: socket.socket, receiver: Receiver) -> None:
-    hit = _read(sock)
+    hit = _read(sock, urlsplit(receiver.url).path)
     if hit is None:
         return
     with receiver.lock:
@@ -157,9 +161,9 @@ def _treat(sock: socket.socket, receiver: Receiver) -> None:
             receiver.holding -= 1
 
 
-def _read(sock: socket.socket) -> Hit | None:
+def _read(sock: socket.socket, path: str) -> Hit | None:
     with sock.makefile("rb") as lines:
-        if not lines.readline().startswith(b"POST "):
+        if not lines.readline().startswith(f"POST {path}".encode()):
             return None
         headers: dict[str, str] = {}
         while line := lines.readline().decode("latin-1").strip():

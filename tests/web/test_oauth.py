@@ -109,7 +109,7 @@ def test_whoever_is_not_signed_in_is_asked_to_and_comes_back_once(app: App) -> N
     asked = http.get(address)
     assert asked.status_code == 403
     assert "Sales &lt;dashboard&gt;" in asked.text
-    for expected in (address, "/login"):
+    for expected in (address, "/files"):
         link = sign_in.create_link(app.world.rt, "pia@example.com").removeprefix(BASE_URL)
         assert http.post(link).headers["Location"] == expected
 
@@ -132,7 +132,7 @@ def test_signing_in_leads_nowhere_else(world: World, path: str) -> None:
     http = world.app.test_client()
     http.set_cookie("docshare_next", path, path="/login")
     link = sign_in.create_link(world.rt, "pia@example.com").removeprefix(BASE_URL)
-    assert http.post(link).headers["Location"] == "/login"
+    assert http.post(link).headers["Location"] == "/files"
 
 
 def test_a_code_lives_a_minute(app: App) -> None:

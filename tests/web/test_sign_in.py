@@ -43,7 +43,7 @@ def test_the_link_shows_one_button_and_pressing_it_signs_in(world: World) -> Non
     assert shown.count("<button") == 1
     assert "pia@example.com" in shown
     answer = world.http.post(path)
-    assert (answer.status_code, answer.headers["Location"]) == (303, "/login")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/files")
     assert "You are signed in" in page(world.http)
     assert "pia@example.com" in page(world.http)
 
@@ -188,7 +188,7 @@ def test_our_own_pages_can(world: World, headers: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("query", ["?next=//evil.example", "?next=https://evil.example", "?next=%0d%0aX:1"])
 def test_signing_in_leads_to_our_own_page_whatever_the_address_says(world: World, query: str) -> None:
-    assert world.http.post(new_link(world) + query).headers["Location"] == "/login"
+    assert world.http.post(new_link(world) + query).headers["Location"] == "/files"
 
 
 @pytest.mark.parametrize("path", ["/login", "/login/used-up"])

@@ -77,8 +77,8 @@ class Outbound:
     """Sends requests for the server.
 
     Parameters: ``ca_bundle`` certificates trusted besides the system's; ``resolve`` the name service; and since each
-    holds a thread of the server, ``transfers`` how many downloads may run at once, ``trials`` how many tests of webhooks
-    and as many lookups for new ones. Safe to use from many threads.
+    holds a thread of the server, ``transfers`` how many downloads may run at once, ``trials`` how many tests of
+    webhooks, and as many lookups for new ones. Safe to use from many threads.
     """
 
     def __init__(

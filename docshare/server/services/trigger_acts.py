@@ -113,7 +113,7 @@ def _view(rt: Runtime, scene: Scene, values: Values) -> None:
 def _invitee(rt: Runtime, scene: Scene) -> Values:
     require_plan(links.owner_plan(rt, scene.link), "invites.create", "An invitation")
     known = {email: (name, viewed_at) for email, name, viewed_at in rt.db.rows(_VIEWED_BY, (scene.link.file.id,))}
-    email = scene.given.get("email") or _next_invitee(known)
+    email = invites.read_wish({"email": scene.given.get("email", _next_invitee(known))}).email
     name, viewed_at = known.get(email, (scene.given.get("name", _READER), None))
     if viewed_at is not None:
         said = f"{email} has opened the document before; the event is of the first time only."

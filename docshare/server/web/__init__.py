@@ -14,6 +14,7 @@ from docshare.server.web import (
     headers,
     oauth,
     oembed,
+    owner,
     public,
     report,
     sign_in,
@@ -33,3 +34,5 @@ def register(app: Flask) -> None:
         entry.prepare(rt())
     for module in (assets, beacons, sign_in, oauth, oembed, appearance, downloads, feedback, gate, report, public):
         app.register_blueprint(module.blueprint)
+    for blueprint in owner.BLUEPRINTS:
+        app.register_blueprint(blueprint)

@@ -12,6 +12,7 @@ from functools import partial
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
 
 from docshare.contract.limits import ADDRESS
+from docshare.contract.plans import MB
 from docshare.contract.problems import Problem
 from docshare.server.limits import address_key
 from docshare.server.pdf.engine import Unrenderable
@@ -60,8 +61,13 @@ class Leaf:
 
 @blueprint.get("/")
 def home() -> str:
-    """The address that ``docshare serve`` prints."""
-    return render_template("home.html", base_url=rt().config.base_url)
+    """The address that ``docshare serve`` prints; where anybody may share, a page to do it."""
+    config = rt().config
+    if not config.anonymous_uploads:
+        return render_template("home.html", base_url=config.base_url)
+    most = config.anonymous_limit
+    words = f"{most // MB} MB" if most >= MB else f"{most // 1024} KB"
+    return render_template("share.html", base_url=config.base_url, most=most, most_words=words)
 
 
 @blueprint.get("/<name>")

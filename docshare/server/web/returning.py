@@ -10,7 +10,7 @@ from docshare.server.shell import rt
 _COOKIE = "docshare_next"
 _SECONDS = 15 * 60  # a sign-in link works for ten minutes
 # Pages that send people away to sign in. One slash: two would begin the name of another host.
-_PLACES = re.compile(r"/(oauth/authorize\?|readership/|account(?![^/?])|files(?![^/?]))[!-~]*")
+_PLACES = re.compile(r"/(oauth/authorize\?|readership/|(?:account|files|trash|webhooks|dashboard)(?![^/?]))[!-~]*")
 _LONGEST = 4_000
 
 

@@ -35,7 +35,7 @@ def enter(token: str) -> AnyResponse:
         cookie = sign_in.sign_in(rt(), token)
     except Problem as problem:
         return _page(problem=problem)
-    answer = redirect(returning.wanted("/login"), 303)
+    answer = redirect(returning.wanted("/files"), 303)
     returning.forget(answer)
     lifetime = sign_in.SESSION_MS // SECOND
     answer.set_cookie(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import signal
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +15,14 @@ import pytest
 import requests
 
 from tests.cli.switchboard import Switchboard
-from tests.support.fakefeed import FakeApi, FakeTime, problem
-from tests.support.listening import Attending, Listening, listener
-from tests.support.pdfs import simple_pdf
-from tests.support.receivers import ALLOWED, BAD_HABITS, receiver_at
-from tests.support.served import Served, docshare, home, served
-from tests.support.shell import Shell
+from tests.support.fakefeed import Answer, FakeApi, FakeTime, Heard, problem
+from tests.support.listening import Attending, Listening, listener, replace
+from tests.support.receivers import BAD_HABITS, receiver_at
+from tests.support.served import Served, docshare, home
+from tests.support.shell import TOKEN, Shell
 from tests.support.waiting import eventually
 
 READY = "ready: a test delivery has arrived"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("server")
-    with served(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_WEBHOOK_ALLOW=",".join(ALLOWED)) as server:
-        yield server
-
-
-@pytest.fixture
-def env(server: Served, tmp_path: Path) -> dict[str, str]:
-    return home(tmp_path, DOCSHARE_URL=server.url, DOCSHARE_TOKEN=server.token)
 
 
 @pytest.fixture
@@ -63,38 +49,29 @@ def noted(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
-def replace(server: Served) -> str:
-    """Make an event; returns the UUID of its file."""
-    files = {"file": ("deck.pdf", simple_pdf(pages=1))}
-    made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=files, timeout=30).json()
-    url = f"{server.url}/api/v1/files/{made['uuid']}/content"
-    assert requests.post(url, headers=server.headers, files=files, timeout=30).status_code == 200
-    return str(made["uuid"])
-
-
 def test_what_comes_through_the_tunnel_is_verified_and_handed_on(
-    server: Served, env: dict[str, str], tunnel: tuple[str, ...]
+    server: Served, env: dict[str, str], tunnel: tuple[str, ...], deck: str
 ) -> None:
     with receiver_at() as program:
         with listener(env, *tunnel, "--forward-to", program.url, "--json") as running:
             running.until(READY)
             (webhook,) = webhooks(server)
-            file = replace(server)
+            replace(server, deck)
             row = running.row()
         assert webhook["url"] == tunnel[1]
         assert len(webhook["events"]) == 9
         assert (row["kind"], row["verified"], row["answer"]) == ("content.replaced", True, 200)
         (hit,) = program.hits
-    assert json.loads(hit.body)["data"]["fileUuid"] == file
+    assert json.loads(hit.body)["data"]["fileUuid"] == deck
 
 
 def test_a_program_that_refuses_makes_the_server_try_again(
-    server: Served, env: dict[str, str], tunnel: tuple[str, ...]
+    server: Served, env: dict[str, str], tunnel: tuple[str, ...], deck: str
 ) -> None:
     with receiver_at(BAD_HABITS["5xx"]) as program, listener(env, *tunnel, "--forward-to", program.url) as running:
         running.until(READY)
         uuid = webhooks(server)[0]["uuid"]
-        replace(server)
+        replace(server, deck)
         running.line()
         url = f"{server.url}/api/v1/webhooks/{uuid}/deliveries"
 
@@ -202,6 +179,23 @@ def test_a_webhook_that_cannot_be_deleted_stays_noted(board: Switchboard, api: F
     done = running.over()
     assert (done.code, "remove it with: docshare webhooks prune" in done.err) == (0, True)
     assert [entry["uuid"] for entry in noted(shell.home)] == [board.rows[0]["uuid"]]
+
+
+def test_a_signal_while_it_tidies_up_does_not_keep_it_from_that(
+    board: Switchboard, api: FakeApi, shell: Shell, tmp_path: Path
+) -> None:
+    env = home(tmp_path, DOCSHARE_URL=api.url, DOCSHARE_TOKEN=TOKEN)
+    with listener(env, "--public-url", "https://tunnel.example/in", "--port", free_port()) as running:
+        running.until(READY)
+
+        def deleted(_: Heard) -> Answer:
+            running.process.send_signal(signal.SIGTERM)
+            return Answer(b"", 204)
+
+        api.on("DELETE", f"/webhooks/{board.rows[0]['uuid']}", deleted)
+        running.process.send_signal(signal.SIGINT)
+        assert running.wait() in (130, 143)
+    assert noted(tmp_path) == []
 
 
 def test_a_test_that_is_not_delivered_ends_it_with_the_status(board: Switchboard, shell: Shell, time: FakeTime) -> None:

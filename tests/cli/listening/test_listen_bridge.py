@@ -299,6 +299,14 @@ def test_a_short_failure_is_told_and_nothing_is_missed(
     assert "the server answers again" in done.err
 
 
+def test_a_feed_of_another_make_is_given_up_and_nothing_is_made_up(
+    api: FakeApi, program: Receiver, bridge: Callable[..., Ended]
+) -> None:
+    api.rows["activity"] = [{"id": 2, "event": "note.created"}]
+    done = bridge("--give-up-after", "30s")
+    assert (done.code, program.hits) == (11, [])
+
+
 def test_a_quiet_feed_gives_a_sign_of_life(bridge: Callable[..., Ended]) -> None:
     assert bridge("--heartbeat", "20s").err.count("still following") >= 1
 
@@ -323,12 +331,12 @@ def test_nothing_is_lost_when_it_is_killed_again_and_again(api: FakeApi, tmp_pat
         for number in range(8):
             with listener(env, *(options if number == 0 else options[:-2])) as running:
                 before, wanted = len(program.hits), chance.randint(1, 25)
-                eventually(lambda: len(program.hits) >= min(before + wanted, fed - 1), seconds=30)  # noqa: B023
+                eventually(lambda: len(program.hits) >= min(before + wanted, fed - 1), seconds=60)  # noqa: B023
                 running.end(signal.SIGKILL)
             feed(10)
         program.script(OK)
         with listener(env, *options[:-2]) as running:
-            eventually(lambda: set(ids(program)) == {str(each) for each in range(2, fed + 1)}, seconds=30)
+            eventually(lambda: set(ids(program)) == {str(each) for each in range(2, fed + 1)}, seconds=60)
             assert running.end() == 143
     again = len(program.hits) - (fed - 1)
     assert 0 <= again <= 8, "at most the one in flight comes twice at each kill"

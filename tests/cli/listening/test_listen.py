@@ -6,59 +6,16 @@ import json
 import os
 import signal
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
-from pathlib import Path
+from contextlib import closing
 from typing import Any
 
 import pytest
-import requests
 
 from docshare.contract.signing import sign
-from tests.support.listening import Listening, listener
-from tests.support.pdfs import simple_pdf
+from tests.support.listening import Listen, listener, post, replace, uploaded
 from tests.support.receivers import BAD_HABITS, receiver_at
-from tests.support.served import COMMAND, Served, docshare, home, served
-from tests.support.source import answer
-from tests.support.terminal import Terminal
+from tests.support.served import Served, docshare
 from tests.support.waiting import eventually
-
-Listen = Callable[..., AbstractContextManager[Listening]]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("server"), DOCSHARE_RATE_LIMIT="1000000") as server:
-        yield server
-
-
-@pytest.fixture
-def env(server: Served, tmp_path: Path) -> dict[str, str]:
-    return home(tmp_path, DOCSHARE_URL=server.url, DOCSHARE_TOKEN=server.token)
-
-
-@pytest.fixture
-def listen(server: Served, env: dict[str, str]) -> Listen:
-    """A function that starts a listener to the server, with options."""
-    return lambda *options: listener(env, "--data", str(server.data_dir), *options)
-
-
-@pytest.fixture
-def deck(server: Served) -> str:
-    """The UUID of a file."""
-    return uploaded(server, server.headers)
-
-
-def uploaded(server: Served, headers: dict[str, str]) -> str:
-    files = {"file": ("deck.pdf", simple_pdf(pages=1))}
-    return str(requests.post(f"{server.url}/api/v1/files", headers=headers, files=files, timeout=30).json()["uuid"])
-
-
-def replace(server: Served, file: str, headers: dict[str, str] | None = None) -> None:
-    """Make an event: put another document behind a link."""
-    files = {"file": ("next.pdf", simple_pdf(pages=2))}
-    url = f"{server.url}/api/v1/files/{file}/content"
-    assert requests.post(url, headers=headers or server.headers, files=files, timeout=30).status_code == 200
 
 
 def rows(server: Served, query: str, *values: str) -> list[tuple[Any, ...]]:
@@ -123,6 +80,18 @@ def test_a_test_event_goes_through_all_of_it_when_asked_for(server: Served, list
     assert [json.loads(hit.body)["event"] for hit in program.hits] == ["webhook.test"]
 
 
+def test_bridging_makes_the_body_that_a_real_delivery_has(
+    server: Served, env: dict[str, str], listen: Listen, deck: str
+) -> None:
+    with listen("--json") as running:
+        running.until("ready")
+        replace(server, deck)
+        real = running.row()
+    options = ("--bridge", "--from", "start", "--file", deck, "--exit-after", "1", "--json")
+    with listener(env, *options) as running:
+        assert running.row()["body"] == real["body"]
+
+
 def test_several_programs_get_it(server: Served, listen: Listen, deck: str) -> None:
     with receiver_at() as one, receiver_at() as two:
         with listen("--forward-to", one.url, "--forward-to", two.url, "--json") as running:
@@ -133,7 +102,7 @@ def test_several_programs_get_it(server: Served, listen: Listen, deck: str) -> N
 
 
 def test_only_the_kinds_and_the_file_that_were_named_arrive(server: Served, listen: Listen, deck: str) -> None:
-    other = uploaded(server, server.headers)
+    other = uploaded(server)
     with listen("--events", "file.burned,content.replaced", "--file", deck, "--json") as running:
         running.until("ready")
         assert [events for events, _ in listeners(server)] == ['["file.burned", "content.replaced"]']
@@ -237,61 +206,8 @@ def test_a_share_of_deliveries_can_be_refused(server: Served, listen: Listen, de
         for _ in range(40):
             post(url, running.secret, b'{"event":"file.viewed"}')
         answers = [running.row()["answer"] for _ in range(40)]
+        assert running.wait() == 0
     assert set(answers) == {200, 500}
-
-
-# --- what is not genuine ---------------------------------------------------------------------------------------------
-
-
-def post(url: str, secret: str, body: bytes, **headers: str) -> int:
-    """Deliver as the server would, signed now."""
-    from time import time
-
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    signature = {"X-Service-Signature": sign(secret, body, int(time() * 1000))}
-    return requests.post(url, data=body, headers=signature | named, timeout=30).status_code
-
-
-def test_what_is_not_from_the_server_reaches_no_program(listen: Listen) -> None:
-    with receiver_at() as program, listen("--forward-to", program.url, "--json", "--exit-after", "1") as running:
-        url = running.url
-        assert requests.post(url, data=b'{"event":"file.viewed"}', timeout=30).status_code == 401
-        assert post(url, "whsec_guessed", b'{"event":"file.viewed"}') == 401
-        rows = [running.row(), running.row()]
-        assert [row["verified"] for row in rows] == [False, False]
-        assert rows[0]["flaw"] == "There is no signature."
-        assert rows[1]["flaw"].startswith("The signature does not fit")
-        assert program.hits == []
-        assert post(url, running.secret, b'{"event":"file.viewed"}') == 200
-        assert running.wait() == 0, "only what is genuine counts"
-    assert len(program.hits) == 1
-
-
-@pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"[" * 5000, b"[1]", b'{"event": ["x"], "data": 7}'])
-def test_a_strange_body_that_is_signed_is_shown_and_handed_on_as_it_is(listen: Listen, body: bytes) -> None:
-    with receiver_at() as program, listen("--forward-to", program.url, "--json") as running:
-        assert post(running.url, running.secret, body, Webhook_Event="odd") == 200
-        assert running.row()["verified"] is True
-    assert program.hits[0].body == body
-
-
-def test_a_second_attempt_is_told_as_such(listen: Listen, env: dict[str, str], server: Served) -> None:
-    with listen("--json") as running:
-        assert post(running.url, running.secret, b'{"event":"file.viewed"}', Webhook_Attempt="2") == 200
-        assert running.row()["attempt"] == 2
-
-
-@pytest.mark.parametrize(("method", "status"), [("GET", 405), ("PUT", 405), ("HEAD", 405)])
-def test_only_posts_are_taken(listen: Listen, method: str, status: int) -> None:
-    with listen() as running:
-        assert requests.request(method, running.url, timeout=30).status_code == status
-
-
-def test_a_body_that_no_server_sends_is_not_read(listen: Listen) -> None:
-    with listen() as running:
-        url = running.url
-        assert requests.post(url, data=iter([b"x"]), timeout=30).status_code == 411
-        assert requests.post(url, data=b"", headers={"Content-Length": "9999999"}, timeout=30).status_code == 413
 
 
 # --- how it ends -----------------------------------------------------------------------------------------------------
@@ -321,81 +237,3 @@ def test_a_closed_pipe_ends_it(server: Served, env: dict[str, str], deck: str) -
         replace(server, deck)
         assert running.wait() == 141
     assert listeners(server) == []
-
-
-# --- the secret ------------------------------------------------------------------------------------------------------
-
-
-def test_the_secret_can_be_all_there_is_on_stdout(server: Served, listen: Listen, deck: str) -> None:
-    with listen("--print-secret", "--exit-after", "1") as running:
-        secret = running.line()
-        assert post(running.url, secret, b'{"event":"file.viewed"}') == 200
-        assert running.wait() == 0
-        assert running.rest() == []
-        assert secret not in running.words()
-        assert "file.viewed" in running.words()
-
-
-def test_a_secret_of_a_file_signs_and_is_shown_nowhere(
-    server: Served, listen: Listen, deck: str, tmp_path: Path
-) -> None:
-    kept = tmp_path / "secret.txt"
-    kept.write_text("whsec_" + "5e" * 32 + "\n")
-    with listen("--secret-file", str(kept), "--json", "--exit-after", "1") as running:
-        running.until("ready")
-        replace(server, deck)
-        assert running.row()["verified"] is True
-        assert running.wait() == 0
-        assert "5e5e" not in running.words()
-
-
-# --- what is kept and shown ------------------------------------------------------------------------------------------
-
-
-def test_what_is_saved_can_be_replayed(
-    server: Served, env: dict[str, str], listen: Listen, deck: str, tmp_path: Path
-) -> None:
-    saved, secret = tmp_path / "kept.jsonl", tmp_path / "secret.txt"
-    with listen("--save", str(saved), "--json", "--exit-after", "2") as running:
-        running.until("ready")
-        replace(server, deck)
-        replace(server, deck)
-        rows = [running.row(), running.row()]
-        assert running.wait() == 0
-    assert [json.loads(line) for line in saved.read_text().splitlines()] == rows
-    assert saved.stat().st_mode & 0o777 == 0o600
-    secret.write_text(running.secret)
-    with receiver_at() as program:
-        done = docshare("webhooks", "replay", str(saved), "--to", program.url, "--secret-file", str(secret), env=env)
-        assert done.returncode == 0, done.stderr
-        assert [hit.body.decode() for hit in program.hits] == [row["body"] for row in rows]
-
-
-def test_what_a_program_answers_can_be_shown(server: Served, listen: Listen, deck: str) -> None:
-    words = answer(b"no such\x1b[2J route", "404 Not Found")
-    with receiver_at(words) as program, listen("--forward-to", program.url, "--show-response", "--json") as running:
-        running.until("ready")
-        replace(server, deck)
-        assert running.row()["forwards"][0]["response"] == "no such\x1b[2J route"
-
-
-def test_a_terminal_shows_arrows(server: Served, env: dict[str, str], deck: str) -> None:
-    with receiver_at(answer(b"two\nlines \x1b[2J", "500 Broken")) as program:
-        line = [*COMMAND, "webhooks", "listen", "--data", str(server.data_dir), "--show-response"]
-        with Terminal([*line, "--forward-to", program.url, "--exit-after", "1"], env, columns=200) as terminal:
-            terminal.until("ready")
-            replace(server, deck)
-            screen = terminal.end()
-    shown = screen.shown.splitlines()[-4:]
-    clock, arrow, kind, name = shown[0].split()
-    assert (len(clock), arrow, kind, name) == (8, "->", "content.replaced", "next.pdf")
-    assert shown[1].split()[:2] == ["<-", "500"]
-    assert shown[1].endswith(f"ms {program.url}")
-    assert [line.strip() for line in shown[2:]] == ["two", "lines \\x1b[2J"]
-
-
-def test_it_stands_in_no_list_of_webhooks(server: Served, listen: Listen) -> None:
-    with listen() as running:
-        running.until("ready")
-        answer = requests.get(f"{server.url}/api/v1/webhooks", headers=server.headers, timeout=30)
-        assert answer.json() == {"webhooks": []}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 import sqlite3
 import subprocess
@@ -10,12 +11,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-import requests
 
 from docshare.cli.admin_channel import RunningServer
 from tests.support.fakefeed import FakeApi, FakeTime
-from tests.support.listening import Attending, listener
-from tests.support.pdfs import simple_pdf
+from tests.support.listening import Attending, listener, replace, uploaded
 from tests.support.served import COMMAND, Served, docshare, home, served, start
 from tests.support.shell import Shell
 from tests.support.waiting import eventually
@@ -45,13 +44,6 @@ def registered(server: Served, attending: Attending) -> str:
     eventually(lambda: uuids(server), seconds=60)
     eventually(lambda: "ready: " in attending.said, seconds=60)
     return uuids(server)[0]
-
-
-def make_event(url: str, server: Served) -> None:
-    files = {"file": ("deck.pdf", simple_pdf(pages=1))}
-    made = requests.post(f"{url}/api/v1/files", headers=server.headers, files=files, timeout=30).json()
-    again = requests.post(f"{url}/api/v1/files/{made['uuid']}/content", headers=server.headers, files=files, timeout=30)
-    assert again.status_code == 200
 
 
 # --- which server ----------------------------------------------------------------------------------------------------
@@ -132,12 +124,13 @@ def test_a_server_that_comes_back_elsewhere_is_found_again(server: Served, shell
     eventually(lambda: attending.passing(11) or "cannot be reached" in attending.said, seconds=60)
     process, url = start("--data", str(server.data_dir), "--port", "0", env=home(tmp_path / "server"))
     try:
+        moved = dataclasses.replace(server, url=url)
         eventually(lambda: attending.passing(11) or "answers again" in attending.said, seconds=60)
-        make_event(url, server)
+        replace(moved, uploaded(moved))
         attending.join(60)
         assert attending.ended is not None
         assert attending.ended.code == 0
-        assert attending.ended.out.split("\t")[1:4] == ["content.replaced", "deck.pdf", "true"]
+        assert attending.ended.out.split("\t")[1:4] == ["content.replaced", "next.pdf", "true"]
     finally:
         process.terminate()
         process.communicate(timeout=30)
@@ -150,7 +143,7 @@ def test_a_listener_that_was_forgotten_begins_anew_with_the_same_secret_and_says
     first = registered(server, attending)
     RunningServer(server.data_dir).tell("listen stop", {"uuid": first})
     eventually(lambda: attending.passing(11) or uuids(server), seconds=60)
-    make_event(server.url, server)
+    replace(server, uploaded(server))
     attending.join(60)
     assert attending.ended is not None
     assert attending.ended.code == 0

@@ -1,0 +1,102 @@
+"""What every page of an owner begins and ends with: who is signed in, where a form came from, the frame around it all.
+
+A view is ``def show(owner: Owner, ...)`` under ``@page``; a form is ``def change(owner: Owner, ...)`` under ``@form``
+and returns ``done(path, words)``. A Problem becomes a page of its own, or words above the form where ``again`` is used.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Response, make_response, redirect, render_template, request
+from werkzeug.wrappers import Response as AnyResponse
+
+from docshare.contract.problems import Problem
+from docshare.server.services import sign_in
+from docshare.server.services.callers import Caller
+from docshare.server.shell import rt
+from docshare.server.web import csrf, returning, troubles
+from docshare.server.web.sign_in import session_cookie
+
+_DONE = "done"  # the parameter by which a page says what the form before it did
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Whoever is signed in: as a ``caller`` of services, and the ``csrf`` token that their forms must carry."""
+
+    caller: Caller
+    csrf: str
+
+
+def page(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
+    """``view`` for whoever is signed in; everybody else is asked to sign in, and comes back. Problems become pages."""
+
+    @wraps(view)
+    def guarded(**names: Any) -> AnyResponse:
+        owner = signed_in()
+        if owner is None:
+            asked = make_response(render_template("owner/sign_in.html"), 403)
+            return returning.afterwards(asked, request.full_path.rstrip("?"))
+        try:
+            return view(owner, **names)
+        except Problem as problem:
+            return troubles.page(problem)
+
+    return guarded
+
+
+def form(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
+    """``view`` for a form that a page of this server sent, with the token of the session. Otherwise 403, and nothing is
+    changed (hardening M15)."""
+
+    @wraps(view)
+    def guarded(**names: Any) -> AnyResponse:
+        try:
+            csrf.require_own_page()
+            owner = signed_in()
+            if owner is None:
+                raise Problem("forbidden", "You are not signed in any more.", hint="Sign in, and repeat.")
+            csrf.require_token(owner.csrf)
+            return view(owner, **names)
+        except Problem as problem:
+            return troubles.page(problem)
+
+    return guarded
+
+
+def signed_in() -> Owner | None:
+    """Who holds the session cookie of the running request, or None."""
+    cookie = session_cookie()
+    caller, holder = sign_in.caller(rt(), cookie), sign_in.signed_in(rt(), cookie)
+    return Owner(caller, holder.csrf) if caller is not None and holder is not None else None
+
+
+def shown(owner: Owner, template: str, place: str, status: int = 200, **facts: Any) -> Response:
+    """The page ``template`` (below ``templates/owner``) in the frame of all owner's pages.
+
+    Parameters: ``place`` of the navigation it belongs to: ``files``, ``trash``, ``webhooks`` or ``account``; ``facts``
+    for the template, which also knows ``owner``, ``csrf_field`` and ``said`` (what the form before it did).
+    """
+    said = request.args.get(_DONE, "")[:_LONGEST]
+    body = render_template(
+        f"owner/{template}",
+        owner=owner,
+        place=place,
+        csrf_field=csrf.FIELD,
+        said=said,
+        base_url=rt().config.base_url,
+        **facts,
+    )
+    answer = make_response(body, status)
+    # The forms of these pages are checked by Origin where Sec-Fetch-Site is missing; see ``csrf``.
+    answer.headers["Referrer-Policy"] = "same-origin"
+    return answer
+
+
+def done(path: str, words: str) -> AnyResponse:
+    """On to ``path`` of this site after a form was obeyed; the page there says ``words``."""
+    return redirect(f"{path}?{urlencode({_DONE: words})}", 303)

@@ -1,0 +1,59 @@
+"""What can be set of an event that is caused on purpose."""
+
+import pytest
+
+from docshare.contract.problems import Problem
+from docshare.contract.triggers import DESTRUCTIVE, SETTABLE, read_values
+
+# Typed from the table of kinds: of each kind what a reader decides. Ids, file, variant and source are the server's.
+KEYS = {
+    "file.viewed": ["pagesViewed", "timeMs"],
+    "file.downloaded": [],
+    "gate.completed": ["email", "fields"],
+    "note.created": ["author", "body", "pageNumber"],
+    "receipt.confirmed": ["name"],
+    "file.burned": [],
+    "content.replaced": [],
+    "invite.viewed": ["email", "name"],
+    "proofing.updated": ["kind", "pageNumber"],
+}
+
+
+def test_the_nine_kinds_have_these_keys() -> None:
+    assert {kind: list(keys) for kind, keys in SETTABLE.items()} == KEYS
+
+
+def test_two_kinds_change_the_file() -> None:
+    assert set(DESTRUCTIVE) == {"file.burned", "content.replaced"}
+
+
+def test_texts_become_values() -> None:
+    assert read_values("file.viewed", {"timeMs": "5000", "pagesViewed": "2"}) == {"timeMs": 5000, "pagesViewed": 2}
+    assert read_values("note.created", {"body": "7"}) == {"body": "7"}
+    given = {"email": "a@b.example", "fields.firm": "Acme", "fields.a": ""}
+    assert read_values("gate.completed", given) == {"email": "a@b.example", "fields": {"firm": "Acme", "a": ""}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "text"),
+    [
+        ("file.viewed", "timeMs", "0999"),
+        ("file.viewed", "timeMs", "14400001"),
+        ("file.viewed", "timeMs", "\u0661000"),
+        ("file.viewed", "pagesViewed", "0"),
+        ("file.viewed", "pagesViewed", ""),
+        ("file.viewed", "", "1"),
+        ("file.viewed", "pagesViewed.x", "1"),
+        ("gate.completed", "fields", "x"),
+        ("gate.completed", "fields.", "x"),
+        ("gate.completed", "source", "form"),
+        ("proofing.updated", "kind", "note"),
+        ("webhook.test", "x", "1"),
+        ("access.denied", "reason", "password"),
+    ],
+)
+def test_what_there_is_not_is_refused(kind: str, key: str, text: str) -> None:
+    with pytest.raises(Problem) as caught:
+        read_values(kind, {key: text})
+    assert caught.value.code == "bad_request"
+    assert caught.value.hint.startswith(("Keys: ", "Kinds: "))

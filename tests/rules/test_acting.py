@@ -1,0 +1,44 @@
+"""The beacons of a reading on purpose: all that was asked for, and nothing a browser would not send."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docshare.server.rules import acting, reading
+
+START = 1_790_000_000_000
+
+
+@st.composite
+def readings(draw: st.DrawFn) -> tuple[int, int]:
+    """Pages, and a time in which each can be seen."""
+    pages = draw(st.integers(1, 300))
+    return pages, draw(st.integers(pages * 1_000, 14_400_000))
+
+
+@given(readings())
+def test_the_measuring_rule_accepts_every_millisecond_and_every_page(wanted: tuple[int, int]) -> None:
+    pages, time_ms = wanted
+    state = reading.begin(START, START, None, False)
+    times: dict[int, int] = {}
+    views: dict[int, int] = {}
+    for report in acting.reports(pages, time_ms):
+        now = START + report.after_ms
+        _, beacon = reading.parse_body(reading.COMPACT({"token": "x", **report.body}).encode(), prefetch=False)
+        assert not reading.too_many(beacon, report.after_ms)
+        assert reading.ends_at(state) > now  # the session is not over meanwhile
+        state, accepted = reading.fold(state, beacon, now, pages)
+        for page in accepted:
+            times[page.page] = times.get(page.page, 0) + page.ms
+            views[page.page] = views.get(page.page, 0) + page.views
+    assert sum(times.values()) == state.time_ms == time_ms
+    assert [page for page, ms in times.items() if ms >= reading.SEEN_MS] == list(range(1, pages + 1))
+    assert set(views.values()) == {1}
+    assert (state.klass, state.turns, state.hidden_at) == ("human", pages - 1, START + time_ms)
+
+
+def test_one_page_for_a_minute_and_a_half_is_three_reports() -> None:
+    sent = acting.reports(1, 90_000)
+    assert [(report.after_ms, report.body["visible"]) for report in sent] == [
+        (30_000, True), (60_000, True), (90_000, False),
+    ]  # fmt: skip
+    assert [report.body["pages"][0]["views"] for report in sent] == [1, 0, 0]
