@@ -33,7 +33,7 @@ def clock() -> Clock:
 @pytest.fixture
 def make(tmp_path: Path, clock: Clock, engine: Engine) -> Iterator[Callable[..., World]]:
     """A function that makes a world; settings of the server are its keyword arguments."""
-    from tests.support.cast import make_runtime, make_world
+    from tests.support.cast import leave, make_runtime, make_world
 
     made: list[World] = []
 
@@ -43,9 +43,7 @@ def make(tmp_path: Path, clock: Clock, engine: Engine) -> Iterator[Callable[...,
 
     yield build
     for world in made:
-        world.rt.converter.close()
-        world.rt.pages.close()
-        world.rt.db.close()
+        leave(world)
 
 
 @pytest.fixture

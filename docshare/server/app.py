@@ -13,10 +13,21 @@ def create_app(runtime: Runtime) -> Flask:
 
     Parameters: ``runtime`` everything outside the process, its database migrated.
     """
+    app = _wired()
+    put_behind(app, runtime)
+    return app
+
+
+def put_behind(app: Flask, runtime: Runtime) -> None:
+    """Let ``app`` answer for the instance of ``runtime`` from now on."""
+    shell.attach(app, runtime)
+    web.prepare(runtime)
+
+
+def _wired() -> Flask:
     app = Flask("docshare.server", static_folder=None, template_folder="web/templates")
     app.request_class = IntakeRequest
     app.json.sort_keys = False  # type: ignore[attr-defined]  # the contract fixes the order of keys
-    shell.attach(app, runtime)
     watch(app)
     api.register(app)
     web.register(app)

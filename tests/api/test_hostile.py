@@ -79,7 +79,7 @@ def test_a_hostile_body_is_refused_or_ignored(calm: World, method: str, path: st
                 address(path), method=method, headers=calm.pia.headers, data=body, content_type=content_type
             )
             expected = (400, 415) if method == "POST" else (200, 404, 429)
-            if method in ("POST", "PUT") and "{uuid}" in path:
+            if method in ("POST", "PUT") and ("{uuid}" in path or path == "/api/files"):  # switched off here
                 expected = (400, 404, 415)
             assert answer.status_code in expected, (content_type, name)
     assert list(calm.rt.blobs.tmp.iterdir()) == []

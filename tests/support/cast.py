@@ -11,10 +11,11 @@ from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
 from docshare.server import runtime as outside
-from docshare.server.app import create_app
+from docshare.server.app import create_app, put_behind
 from docshare.server.blobs import Blobs
 from docshare.server.config import Config
 from docshare.server.db import Store
+from docshare.server.jwts import Jwts
 from docshare.server.limits import Limits
 from docshare.server.mailer import Mailer
 from docshare.server.migrations import migrate
@@ -80,11 +81,21 @@ class World:
     mal: Person
 
 
+# Making these for every test would take longer than most tests: the empty database as it is after all migrations, and
+# applications that no test uses now.
+_schema: bytes | None = None
+_idle_apps: list[Flask] = []
+
+
 def make_runtime(data_dir: Path, clock: Clock, engine: Engine, **settings: Any) -> Runtime:
     """A runtime on a real database in ``data_dir``, with a clock that stands still."""
+    global _schema
     for name in ("blobs", "tmp", "cache"):
         (data_dir / name).mkdir(parents=True, exist_ok=True)
     config = Config(**({"data_dir": data_dir, "base_url": BASE_URL} | settings))
+    if _schema is not None and not config.database.exists():
+        config.database.write_bytes(_schema)
+    outbound = Outbound(config.ca_bundle)
     runtime = Runtime(
         config=config,
         clock=clock,
@@ -96,21 +107,35 @@ def make_runtime(data_dir: Path, clock: Clock, engine: Engine, **settings: Any) 
         engine=engine,
         pages=PageStore(engine, data_dir / "cache"),
         converter=Converter(data_dir / "tmp", find_program()),
-        outbound=Outbound(config.ca_bundle),
+        outbound=outbound,
+        jwts=Jwts(outbound, clock),
         mailer=Mailer(config.smtp_url, config.ca_bundle),
         vault=Vault(data_dir / "vault.key", outside.secret),
         locate={"203.0.113.7": "DE"}.get,
         limits=Limits(clock),
     )
     migrate(runtime.db)
+    if _schema is None:
+        runtime.db.scrub()
+        _schema = config.database.read_bytes()
     return runtime
 
 
 def make_world(runtime: Runtime, clock: Clock) -> World:
     """The application on ``runtime`` with the whole cast signed up."""
-    app = create_app(runtime)
-    people = {name: _person(runtime, app, name, plan) for name, plan in PEOPLE.items()}
+    app = _idle_apps.pop() if _idle_apps else create_app(runtime)
+    put_behind(app, runtime)
+    with runtime.db.write():
+        people = {name: _person(runtime, app, name, plan) for name, plan in PEOPLE.items()}
     return World(rt=runtime, app=app, clock=clock, http=app.test_client(), **people)
+
+
+def leave(world: World) -> None:
+    """Close what ``world`` holds; its application is free for another."""
+    world.rt.converter.close()
+    world.rt.pages.close()
+    world.rt.db.close()
+    _idle_apps.append(world.app)
 
 
 def _person(runtime: Runtime, app: Flask, name: str, plan: Plan) -> Person:

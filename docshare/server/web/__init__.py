@@ -2,8 +2,8 @@
 
 from flask import Flask
 
+from docshare.server.runtime import Runtime
 from docshare.server.services import entry, marking, page_range, viewing
-from docshare.server.shell import rt
 from docshare.server.web import (
     appearance,
     assets,
@@ -21,17 +21,18 @@ from docshare.server.web import (
 )
 
 
+def prepare(rt: Runtime) -> None:
+    """Make what the pages need of the instance, so that showing the first one stores nothing."""
+    for service in (viewing, page_range, marking, entry):
+        service.prepare(rt)
+
+
 def register(app: Flask) -> None:
-    """Add the pages and what they load to ``app``, whose runtime is attached."""
+    """Add the pages and what they load to ``app``."""
     app.jinja_env.globals["asset"] = assets.url
     app.jinja_env.globals["oembed_address"] = oembed.discovery_address
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.after_request(headers.protect)
-    with app.app_context():
-        viewing.prepare(rt())
-        page_range.prepare(rt())
-        marking.prepare(rt())
-        entry.prepare(rt())
     for module in (assets, beacons, sign_in, oauth, oembed, appearance, downloads, feedback, gate, report, public):
         app.register_blueprint(module.blueprint)
     for blueprint in owner.BLUEPRINTS:
