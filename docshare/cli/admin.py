@@ -7,6 +7,7 @@ import typer
 from docshare.cli.admin_channel import Data, asked
 from docshare.cli.admin_clients import client
 from docshare.cli.admin_deliveries import deliveries
+from docshare.cli.admin_freezing import FROZEN, freeze, unfreeze
 from docshare.cli.admin_hotspots import hotspot
 from docshare.cli.admin_mail import invite, outbox
 from docshare.cli.context import current
@@ -28,6 +29,8 @@ app.add_typer(hotspot, name="hotspot")
 app.add_typer(deliveries, name="deliveries")
 app.add_typer(client, name="client")
 app.command("invite", spec=INVITE)(invite)
+app.command("freeze", spec=FROZEN)(freeze)
+app.command("unfreeze", spec=FROZEN)(unfreeze)
 
 _ACCOUNT = Spec(
     table=(Column("email", "EMAIL"), Column("name", "NAME"), Column("tier", "PLAN"), Column("uuid", "UUID", role="id")),

@@ -1,23 +1,20 @@
 """``docshare claim``: take over a file that was shared without an account."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from docshare.cli import memory
-from docshare.cli.connection import keep_secret
-from docshare.cli.context import Context, binary, current
+from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Spec
 from docshare.cli.text import clean
+from docshare.cli.token_file import read_token
 from docshare.cli.typer_compat import App
 from docshare.contract.scopes import LANES, Lane
 
 app = App()
-
-_LONGEST = 4096  # bytes; a claim token has some forty
 
 
 def _told(row: Mapping[str, Any], context: Context) -> Iterator[str]:
@@ -49,7 +46,7 @@ def claim(
     ctx = current()
     if token_file is None:
         raise Stop(ExitCode.USAGE, "which token?", hint="Give --token-file F, or - for stdin.")
-    token = keep_secret(ctx, _token(ctx, token_file))
+    token = _token(ctx, token_file)
     with ctx.client() as client:
         result = client.files.claim(token)
     memory.remember_last(ctx, result)
@@ -57,18 +54,7 @@ def claim(
 
 
 def _token(ctx: Context, source: str) -> str:
-    try:
-        if source == "-":
-            raw = binary(ctx.stdin).read(_LONGEST + 1)
-        else:
-            with Path(source).open("rb") as file:
-                raw = file.read(_LONGEST + 1)
-    except OSError as error:
-        why = f"--token-file: cannot read {source}: {error.strerror or error}"
-        raise Stop(ExitCode.USAGE, why, code="local_file") from error
-    token = raw.decode("utf-8", "replace").strip()
-    if not token or len(raw) > _LONGEST or not token.isprintable() or " " in token:
-        raise Stop(ExitCode.USAGE, f"--token-file: {source} holds no token")
+    token = read_token(ctx, source, "--token-file")
     manage = LANES[Lane.MANAGE].prefix
     if manage is not None and token.startswith(manage):
         raise Stop(ExitCode.USAGE, "this is a manage token; a claim needs the claim token")

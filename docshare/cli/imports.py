@@ -12,6 +12,7 @@ from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Spec
 from docshare.cli.terminal import Screen
 from docshare.cli.text import clean
+from docshare.cli.token_file import read_token, require_one_stdin
 from docshare.cli.typer_compat import App
 from docshare.cli.upload_report import PRINTED, printed_word
 from docshare.cli.uploading import at_file_limit
@@ -34,8 +35,11 @@ def _lines(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     yield screen.paint("bold", clean(str(row["shareUrl"])))
     if context.options.quiet:
         return
-    # Spec: States and transitions; a fresh import has neither expiry nor password.
-    facts = [row["name"], str(row.get("shortId") or row["uuid"]), "never expires", "no password"]
+    facts = [row["name"], str(row.get("shortId") or row["uuid"])]
+    if row.get("republished"):
+        facts.append(f"version {row.get('contentVersion')} of the same link")
+    else:
+        facts += ["never expires", "no password"]  # Spec: States and transitions, of what is new
     yield screen.paint("dim", f" {screen.glyph('·')} ".join(map(clean, facts)))
     if row.get("palette"):
         yield "  ".join(_swatch(screen, str(colour)) for colour in row["palette"])
@@ -67,6 +71,13 @@ def import_(
     qr: Annotated[bool, typer.Option("--qr", help="Draw the QR code of the link.")] = False,
     copy: Annotated[bool, typer.Option("--copy", help="Copy the link to the clipboard.")] = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the link in the browser.")] = False,
+    user_token_file: Annotated[
+        str | None,
+        typer.Option("--design-user-token-file", metavar="F", help="Your token of the design tool; '-' is stdin."),
+    ] = None,
+    token_file: Annotated[
+        str | None, typer.Option("--design-token-file", metavar="F", help="The token of the design; '-' is stdin.")
+    ] = None,
 ) -> None:
     """Share a PDF that the server fetches, and print its link.
 
@@ -74,31 +85,53 @@ def import_(
     and only PDF is taken. A pipe gets exactly one line, the link; --json also has the colours of the first page's
     images, most dominant first.
 
+    With both tokens of the design tool the file is bound to the design: the next import with them replaces the document
+    behind the same link, unless designToolUpdatesEnabled is off. Tokens that the server cannot verify count for nothing
+    and make a new file each time, which is said.
+
     Examples:
 
       docshare import https://designs.example.com/export/q3.pdf
       docshare import https://designs.example.com/export/q3.pdf --name "Q3 report.pdf"
       docshare import https://designs.example.com/export/q3.pdf --query palette
+      docshare import https://designs.example.com/x.pdf --design-user-token-file user.jwt --design-token-file x.jwt
     """
     ctx = current()
+    tokens = _tokens(ctx, user_token_file, token_file)
     try:
         fields.https_url("URL", url)
     except Problem as problem:
         raise Stop(ExitCode.USAGE, problem.detail) from None
     printer = ctx.emitter(IMPORTED._replace(plain=(PRINTED[printed],)))
     with ctx.client() as client:
-        result = _imported(ctx, client, url, name)
+        result = _imported(ctx, client, url, name, tokens)
+    if tokens and "republished" not in result:
+        ctx.warn("the server could not verify the tokens of the design tool; this is a file of its own")
     memory.remember_last(ctx, result)
     printer.emit({**result, "name": name or _DEFAULT_NAME} if printer.for_people else result)
     comforts.offer(ctx, [str(result["shareUrl"])], qr=qr, copy=copy, open_link=open_)
 
 
-def _imported(ctx: Context, client: "Client", url: str, name: str | None) -> dict[str, Any]:
+def _tokens(ctx: Context, user_file: str | None, design_file: str | None) -> dict[str, str]:
+    """Both tokens of the design tool by the client's names, or nothing. Stop (2) for one alone."""
+    if user_file is None and design_file is None:
+        return {}
+    if user_file is None or design_file is None:
+        why = "--design-user-token-file and --design-token-file go together"
+        raise Stop(ExitCode.USAGE, why, hint="One alone counts for nothing.")
+    require_one_stdin(user_file, design_file)
+    return {
+        "design_user_token": read_token(ctx, user_file, "--design-user-token-file"),
+        "design_token": read_token(ctx, design_file, "--design-token-file"),
+    }
+
+
+def _imported(ctx: Context, client: "Client", url: str, name: str | None, tokens: Mapping[str, str]) -> dict[str, Any]:
     with progress.shown(ctx, name or _DEFAULT_NAME, None) as bar:
         bar.stage(_FETCHING)
         try:
-            return client.imports.create(url, name)
+            return client.imports.create(url, name, **tokens)
         except Refused as refusal:
-            if refusal.code == "forbidden":
+            if refusal.code == "forbidden" and not tokens:
                 refusal.at_file_limit = at_file_limit(client)
             raise

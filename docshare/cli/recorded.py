@@ -15,7 +15,8 @@ from docshare.contract.wire import parse_instant
 @dataclass(frozen=True)
 class Event:
     """One event to send again: the ``line`` it stands on; its ``kind``; ``at`` milliseconds, None if not kept; ``id``
-    of its delivery; the number of the ``attempt``; the raw ``body``."""
+    of its delivery; the number of the ``attempt``; the raw ``body``. Not ``genuine``: a listener heard it and its
+    signature did not fit, so anybody can have sent it, and nothing else of it is read."""
 
     line: int
     kind: str
@@ -23,6 +24,7 @@ class Event:
     id: str
     attempt: int
     body: bytes
+    genuine: bool = True
 
     @property
     def sendable(self) -> bool:
@@ -40,6 +42,8 @@ def events(raw: bytes) -> Iterator[Event]:
 def _event(number: int, line: bytes) -> Event:
     try:
         row = _object(line)
+        if row.get("verified") is False:
+            return Event(number, "", None, "", 1, b"", genuine=False)
         body, time = _body(row, line)
         kind = _object(body).get("event")
     except (ValueError, RecursionError) as error:

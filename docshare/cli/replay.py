@@ -108,10 +108,13 @@ def _wanted(ctx: Context, found: Sequence[Event], only: Sequence[str]) -> list[E
     strange = [kind for kind in only if kind not in known]
     if strange:
         raise Stop(ExitCode.USAGE, f"--only: there is no event kind {strange[0]!r}", hint=f"Kinds: {', '.join(known)}.")
+    forged = sum(not event.genuine for event in found)
+    if forged:  # signed anew, it would pass for real
+        ctx.warn(f"{forged} are left out: they came without a genuine signature, so anybody can have sent them")
     silent = sum(not event.sendable for event in found)
     if silent:
         ctx.note(f"{silent} refused attempts are left out: webhooks are not told of them")
-    wanted = [event for event in found if event.sendable and (not only or event.kind in only)]
+    wanted = [event for event in found if event.genuine and event.sendable and (not only or event.kind in only)]
     if not wanted:
         ctx.note("there is nothing to send")
     return wanted

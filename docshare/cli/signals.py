@@ -55,17 +55,17 @@ def shielded() -> Iterator[None]:
         signal.signal(number, signal.SIG_DFL)
         came.append(number)
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    shown = {number: handler for number, handler in before.items() if callable(handler)}
-    for number in shown:
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: handler for number, handler in before.items() if callable(handler)}
+    for number in handlers:
         signal.signal(number, note)
     try:
         yield
     finally:
-        for number, handler in shown.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
     for number in came:
-        shown[signal.Signals(number)](number, None)
+        handlers[number](number, None)
 
 
 def set_deadline(seconds: float | None) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from docshare.client.account import Account
     from docshare.client.activity import Activity
     from docshare.client.assets import Assets
+    from docshare.client.design import Design
     from docshare.client.events import Events
     from docshare.client.files import Files
     from docshare.client.imports import Imports
@@ -155,6 +156,13 @@ class Client:
         from docshare.client.imports import Imports
 
         return Imports(self._transport)
+
+    @cached_property
+    def design(self) -> "Design":
+        """Designs of the design tool; the credential is a user token of it."""
+        from docshare.client.design import Design
+
+        return Design(self._transport)
 
     @cached_property
     def webhooks(self) -> "Webhooks":

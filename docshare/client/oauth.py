@@ -66,12 +66,13 @@ class OAuth:
         told = self._transport.json_object(call)
         home = self._transport.address.origin
         places = [told.get(f"{name}_endpoint") for name in ("authorization", "token")]
-        revoke = told.get("revocation_endpoint")
-        for place in (*places, *([revoke] if revoke is not None else [])):
+        revoke, issuer = told.get("revocation_endpoint"), told.get("issuer")
+        # RFC 8414, 3.3. By the name of another issuer, a server could pass an answer of that one off as its own.
+        for place in (issuer, *places, *([revoke] if revoke is not None else [])):
             if not isinstance(place, str) or origin_of(place) != home:
                 raise NotAnApi(f"{home} names a sign-in address of another server", method="GET", path=_METADATA)
         says = told.get("authorization_response_iss_parameter_supported") is True
-        return Server(str(told.get("issuer", "")), str(places[0]), str(places[1]), revoke, says)
+        return Server(str(issuer), str(places[0]), str(places[1]), revoke, says)
 
     def exchange(self, server: Server, client_id: str, code: str, redirect_uri: str, verifier: str) -> Tokens:
         """Tokens for a ``code``. Problems: bad_request (what the server says of it), unauthorized."""

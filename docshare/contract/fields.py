@@ -43,8 +43,10 @@ ROUTE_WORDS = frozenset(
         "_admin",
         "account",
         "api",
+        "dashboard",
         "embed",
         "favicon.ico",
+        "files",
         "healthz",
         "login",
         "logout",
@@ -54,6 +56,8 @@ ROUTE_WORDS = frozenset(
         "readership",
         "robots.txt",
         "static",
+        "trash",
+        "webhooks",
     }
 )
 """First path segments that the server itself answers; no slug may be one of them."""

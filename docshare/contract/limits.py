@@ -80,6 +80,7 @@ ASSETS_PER_FILE = 10
 INVITES_PER_FILE = 1_000  # Spec gap: the routes of invitations are additions
 INVITE_NAME_CHARS = 120
 PASSWORD_BYTES = 128
+ACCOUNT_PASSWORD_CHARS = 10  # Spec gap: at least; of the account itself, not of a link
 SLUG_CHARS = 64
 VIEW_LIMIT_MAX = 1_000_000
 GATE_FIELDS = 5

@@ -67,6 +67,7 @@ LANES: dict[Lane, LaneRow] = {
 BEARER = frozenset({Lane.API_KEY, Lane.OAUTH})
 _OR_MANAGE = BEARER | {Lane.MANAGE}  # on the content route it is known only to be refused with 403
 _OR_SESSION = BEARER | {Lane.SESSION}
+_SESSION = frozenset({Lane.SESSION})
 _DESIGN = frozenset({Lane.DESIGN})
 _PUBLIC: frozenset[Lane] = frozenset()
 
@@ -86,6 +87,7 @@ class Operation:
 _V1 = "/api/v1"
 _FILE = _V1 + "/files/{uuid}"
 _HOOK = _V1 + "/webhooks/{uuid}"
+_OWN_FILE = "/api/account/files/{uuid}"
 
 OPERATIONS: dict[str, Operation] = {
     "discovery.get": Operation("GET", _V1, lanes=_PUBLIC),
@@ -133,6 +135,10 @@ OPERATIONS: dict[str, Operation] = {
     "session.webhooks.list": Operation("GET", "/api/webhooks", WEBHOOKS_MANAGE, _OR_SESSION),
     "session.webhooks.delete": Operation("DELETE", "/api/webhooks/{uuid}", WEBHOOKS_MANAGE, _OR_SESSION),
     "session.webhooks.test": Operation("POST", "/api/webhooks/{uuid}/test", WEBHOOKS_MANAGE, _OR_SESSION),
+    # What the owner's pages send by script, with progress; whoever holds a key has the routes above.
+    "session.files.upload": Operation("POST", "/api/account/files", FILES_WRITE, _SESSION, addition=True),
+    "session.files.replace": Operation("POST", _OWN_FILE + "/content", FILES_WRITE, _SESSION, addition=True),
+    "session.assets.create": Operation("POST", _OWN_FILE + "/assets", FILES_WRITE, _SESSION, addition=True),
     "public.qr": Operation("GET", "/api/files/{uuid}/qr-code", lanes=_PUBLIC),
     "public.metadata": Operation("GET", "/api/files/{uuid}/metadata", lanes=_PUBLIC),
     "public.upload": Operation("POST", "/api/files", lanes=_PUBLIC, addition=True),

@@ -19,6 +19,7 @@ from docshare.server.services import (
     accounts,
     checks,
     deliveries,
+    freezing,
     hotspots,
     invites,
     listeners,
@@ -143,6 +144,8 @@ COMMANDS: dict[str, Command] = {
     "deliveries list": Command(_deliveries_list),
     "deliveries show": Command(_deliveries_show, needs=("id",)),
     "deliveries retry": Command(_deliveries_retry, needs=("id",)),
+    "freeze": Command(lambda runtime, args: freezing.freeze(runtime, args["file"]), needs=("file",)),
+    "unfreeze": Command(lambda runtime, args: freezing.unfreeze(runtime, args["file"]), needs=("file",)),
     "hotspot add": Command(
         lambda runtime, args: hotspots.describe(hotspots.add(runtime, args["file"], args)), ("file", "page", "rect")
     ),

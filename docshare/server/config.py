@@ -229,6 +229,7 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str], default_data_dir:
         for key, value in values.items():
             merged[key] = _checked(key, value, source)
     merged["data_dir"] = data_dir
+    _require_verifiable(merged)
     return Config(**merged)
 
 
@@ -240,6 +241,19 @@ def _checked(key: str, value: Any, source: str) -> Any:
     except ValueError as error:
         name = PREFIX + key.upper() if source == "environment" else key
         raise ConfigError(f"{source}: {name}: {error}") from None
+
+
+def _require_verifiable(merged: Mapping[str, Any]) -> None:
+    """Keys alone prove nothing: tokens of anybody who shares them would be believed. Raises ``ConfigError``."""
+    for whose in ("design_user", "design_token"):
+        if f"{whose}_jwks_url" not in merged:
+            continue
+        if whose == "design_token" and "design_user_jwks_url" not in merged:
+            raise ConfigError("design_user_jwks_url: it is needed where design_token_jwks_url is set")
+        for part in ("issuer", "audience"):
+            # What is not said of the design token is as the user's.
+            if not {f"{whose}_{part}", f"design_user_{part}"} & merged.keys():
+                raise ConfigError(f"{whose}_{part}: it is needed where {whose}_jwks_url is set")
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

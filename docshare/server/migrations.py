@@ -1,9 +1,17 @@
 """Bringing the schema up to date: ``PRAGMA user_version`` counts the steps that were taken, in this order."""
 
 from docshare.server.db import Store
-from docshare.server.schema import beginning, oauth, readers, sharing, webhooks
+from docshare.server.schema import beginning, designs, oauth, readers, sharing, sign_in, webhooks
 
-STEPS: tuple[str, ...] = (beginning.STEP, sharing.STEP, readers.STEP, webhooks.STEP, oauth.STEP)
+STEPS: tuple[str, ...] = (
+    beginning.STEP,
+    sharing.STEP,
+    readers.STEP,
+    webhooks.STEP,
+    oauth.STEP,
+    sign_in.STEP,
+    designs.STEP,
+)
 
 
 class TooNew(Exception):

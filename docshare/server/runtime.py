@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from docshare.server.blobs import Blobs
 from docshare.server.config import Config
 from docshare.server.db import Store
+from docshare.server.jwts import Jwts
 from docshare.server.limits import Limits
 from docshare.server.location import locator
 from docshare.server.mailer import Mailer
@@ -42,6 +43,7 @@ class Runtime:
     pages: PageStore
     converter: Converter
     outbound: Outbound
+    jwts: Jwts
     mailer: Mailer
     vault: Vault
     locate: Callable[[str], str | None]
@@ -84,6 +86,8 @@ def secret(length: int) -> bytes:
 def build(config: Config) -> Runtime:
     """The real outside world for ``config``; its data directory must exist."""
     engine = Engine()
+    transfers, trials = max(1, config.threads // 2), max(1, config.threads // 4)
+    outbound = Outbound(config.ca_bundle, transfers=transfers, trials=trials)
     return Runtime(
         config=config,
         clock=clock,
@@ -95,7 +99,8 @@ def build(config: Config) -> Runtime:
         engine=engine,
         pages=PageStore(engine, config.data_dir / "cache"),
         converter=Converter(config.data_dir / "tmp", find_program()),
-        outbound=Outbound(config.ca_bundle, transfers=max(1, config.threads // 2), trials=max(1, config.threads // 4)),
+        outbound=outbound,
+        jwts=Jwts(outbound, clock),
         mailer=Mailer(config.smtp_url, config.ca_bundle),
         vault=Vault(config.data_dir / "vault.key", secret),
         locate=locator(config.geoip),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cast import World
+from tests.support.designing import Studio, studio_at
 from tests.support.pdfs import simple_pdf
 from tests.support.source import Source, answer, make_certificate, source_at
 
@@ -31,3 +32,10 @@ def importer(make: Callable[..., World], cert: Path, source: Source) -> World:
     world = make(import_hosts=(source.host, "plain.example"), ca_bundle=cert)
     world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("127.0.0.1")]
     return world
+
+
+@pytest.fixture
+def studio(make: Callable[..., World], cert: Path) -> Iterator[Studio]:
+    """A design tool and an instance that knows it."""
+    with studio_at(cert, make) as running:
+        yield running

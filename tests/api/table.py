@@ -49,6 +49,21 @@ ROUTES: tuple[tuple[str, str, str | None], ...] = (
 )
 """``(method, path, scope)``; scope None: callable without a credential."""
 
+SESSION_ONLY: tuple[tuple[str, str, str | None], ...] = (
+    ("POST", "/api/account/files", "files:write"),
+    ("POST", "/api/account/files/{uuid}/content", "files:write"),
+    ("POST", "/api/account/files/{uuid}/assets", "files:write"),
+)
+"""The same of those that take the cookie of a signed-in browser and nothing else."""
+
+DESIGN_ONLY: tuple[tuple[str, str, str | None], ...] = (
+    ("POST", "/api/v1/design-tool/import", None),
+    ("POST", "/api/v1/design-tool/design/status", None),
+)
+"""The same of those that take a user token of the design tool and nothing else; no scope is asked for."""
+
+ALL = (*ROUTES, *SESSION_ONLY, *DESIGN_ONLY)
+
 GUARDED = tuple(row for row in ROUTES if row[2] is not None)
 PUBLIC = tuple(row for row in ROUTES if row[2] is None)
 UNKNOWN_UUID = "00000000-0000-4000-8000-000000000000"

@@ -108,7 +108,7 @@ def test_a_scope_that_is_added_later_reaches_every_key() -> None:
     assert LANES[Lane.API_KEY].scopes == frozenset(SCOPES)
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), PUBLIC)
+@pytest.mark.parametrize(("method", "path", "scope"), [row for row in PUBLIC if row[0] == "GET"])
 @pytest.mark.parametrize("value", [None, "Bearer ds_live_nobody", "nonsense, nonsense"])
 def test_public_routes_work_with_no_and_with_an_invalid_credential(
     world: World, method: str, path: str, scope: None, value: str | None

@@ -5,7 +5,7 @@ from typing import Any
 import openapi_spec_validator
 import pytest
 
-from tests.api.table import ROUTES, address
+from tests.api.table import ALL, DESIGN_ONLY, PUBLIC, address
 from tests.support.cast import World
 
 SUCCESS = {
@@ -48,7 +48,7 @@ def test_the_document_has_the_keys_that_clients_look_for(world: World) -> None:
 
 def test_the_document_names_every_route_that_stands(world: World) -> None:
     endpoints = world.http.get("/api/v1").get_json()["endpoints"]
-    named = [(method, path) for method, path, _ in ROUTES]
+    named = [(method, path) for method, path, _ in ALL]
     assert sorted(endpoints.values()) == sorted(f"{method} {path}" for method, path in [*named, *BESIDE])
 
 
@@ -83,7 +83,7 @@ def test_the_description_and_the_application_have_the_same_routes(world: World, 
         for method in (rule.methods or set()) - {"HEAD"}
         if rule.rule.startswith("/api/") or (method, rule.rule) in BESIDE
     }
-    assert described == served == {(method, path) for method, path, _ in ROUTES} | BESIDE
+    assert described == served == {(method, path) for method, path, _ in ALL} | BESIDE
 
 
 def test_the_description_says_which_routes_are_public(description: dict[str, Any]) -> None:
@@ -93,16 +93,16 @@ def test_the_description_says_which_routes_are_public(description: dict[str, Any
         for method, operation in item.items()
         if method != "parameters" and operation.get("security") == []
     }
-    assert public == {(method, path) for method, path, scope in ROUTES if scope is None} | BESIDE
+    assert public == {(method, path) for method, path, _ in PUBLIC} | BESIDE
 
 
 def test_the_description_names_the_scope_of_every_guarded_route(description: dict[str, Any]) -> None:
-    for method, path, scope in ROUTES:
+    for method, path, scope in ALL:
         if scope is not None:
             assert scope in description["paths"][path][method.lower()]["description"]
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
+@pytest.mark.parametrize(("method", "path", "scope"), ALL)
 def test_the_description_lists_the_refusals_that_every_route_has(
     description: dict[str, Any], method: str, path: str, scope: str | None
 ) -> None:
@@ -110,12 +110,13 @@ def test_the_description_lists_the_refusals_that_every_route_has(
     expected = (
         {SUCCESS.get((method, path), "200"), "413", "429", "default"}
         | ({"401", "403"} if scope else set())
+        | ({"401", "503"} if (method, path, scope) in DESIGN_ONLY else set())
         | ({"404"} if "{uuid}" in path else set())
     )
     assert expected <= listed
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
+@pytest.mark.parametrize(("method", "path", "scope"), ALL)
 def test_every_answer_is_one_the_description_lists(
     world: World, description: dict[str, Any], method: str, path: str, scope: str | None
 ) -> None:

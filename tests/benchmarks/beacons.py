@@ -58,6 +58,7 @@ def make_runtime(folder: Path, clock: Clock) -> Runtime:
         pages=missing,
         converter=missing,
         outbound=missing,
+        jwts=missing,
         mailer=missing,
         vault=missing,
         locate=lambda address: None,

@@ -26,7 +26,7 @@ from docshare.contract.plans import Plan
 from docshare.server.config import Config
 from docshare.server.dispatcher import SENDERS, Dispatcher
 from docshare.server.instance import open_instance
-from docshare.server.rules.deliveries import PER_ACCOUNT, PER_PEER
+from docshare.server.rules.deliveries import PER_ACCOUNT, PER_WEBHOOK
 from docshare.server.runtime import Runtime
 from docshare.server.services import accounts, activity, callers, webhooks
 from tests.support.clock import Clock
@@ -284,7 +284,7 @@ def _ideal(lengths: list[float], each: int) -> float:
     accounts_work: Counter[int] = Counter()
     for number, seconds in enumerate(lengths):
         accounts_work[number % 10] += each * seconds  # type: ignore[assignment]
-    by_receiver = max(-(-each // PER_PEER) * seconds for seconds in lengths)
+    by_receiver = max(-(-each // PER_WEBHOOK) * seconds for seconds in lengths)
     return max(each * sum(lengths) / SENDERS, max(accounts_work.values()) / PER_ACCOUNT, by_receiver)
 
 

@@ -96,6 +96,15 @@ def test_refused_attempts_are_left_out_for_no_webhook_is_told_of_them(api: FakeA
     assert len(api.asked("POST", "/hook")) == 1
 
 
+@pytest.mark.parametrize("body", [compact(envelope("receipt.confirmed")), "no JSON at all"])
+def test_what_came_without_a_genuine_signature_is_not_signed(api: FakeApi, replay: Replay, body: str) -> None:
+    """Anybody can post to a listener; signed by a replay, it would pass for real."""
+    done = replay([saved(1, verified=False, flaw="There is no signature.", body=body), saved(2)])
+    assert done.code == 0
+    assert "1 are left out: they came without a genuine signature" in done.err
+    assert [heard.headers["Webhook-Id"] for heard in api.asked("POST", "/hook")] == ["d-2"]
+
+
 def test_only_some_kinds_can_be_replayed(api: FakeApi, replay: Replay) -> None:
     lines = [json.dumps(envelope(kind)) for kind in ("file.viewed", "note.created", "file.burned")]
     done = replay(lines, "--only", "note.created", "--only", "file.burned", "--json")

@@ -62,6 +62,9 @@ session.webhooks.create POST   /api/webhooks                                    
 session.webhooks.list   GET    /api/webhooks                                       webhooks:manage  no
 session.webhooks.delete DELETE /api/webhooks/{uuid}                                webhooks:manage  no
 session.webhooks.test   POST   /api/webhooks/{uuid}/test                           webhooks:manage  no
+session.files.upload    POST   /api/account/files                                  files:write      yes
+session.files.replace   POST   /api/account/files/{uuid}/content                   files:write      yes
+session.assets.create   POST   /api/account/files/{uuid}/assets                    files:write      yes
 public.qr               GET    /api/files/{uuid}/qr-code                           -                no
 public.metadata         GET    /api/files/{uuid}/metadata                          -                no
 public.upload           POST   /api/files                                          -                yes
@@ -79,6 +82,9 @@ OTHER_LANES = {
     "files.replace": KEY_OR_TOKEN | {Lane.MANAGE},
     "design.import": {Lane.DESIGN},
     "design.status": {Lane.DESIGN},
+    "session.files.upload": {Lane.SESSION},
+    "session.files.replace": {Lane.SESSION},
+    "session.assets.create": {Lane.SESSION},
     "session.webhooks.create": KEY_OR_TOKEN | {Lane.SESSION},
     "session.webhooks.list": KEY_OR_TOKEN | {Lane.SESSION},
     "session.webhooks.delete": KEY_OR_TOKEN | {Lane.SESSION},

@@ -54,16 +54,16 @@ def test_stalling_documents_leave_half_of_the_threads_to_others(put: Put, stalli
         assert {job.result() for job in asked if job.done()} == {503}
         again = time.monotonic()
         assert [pool.submit(status_of, engine, path).result() for path in paths[:3]] == [503] * 3
-        assert time.monotonic() - again < 0.5
+        assert time.monotonic() - again < 3.0
         engine.close()
 
 
 def test_bytes_that_stalled_are_refused_at_once_and_others_are_not(put: Put, stalling: bytes) -> None:
-    with closing(Engine(workers=1, timeout_s=1.0)) as engine:
+    with closing(Engine(workers=1, timeout_s=4.0)) as engine:
         assert status_of(engine, put(stalling, "first.pdf")) == 422
         start = time.monotonic()
         assert status_of(engine, put(stalling, "second.pdf")) == 422
-        assert time.monotonic() - start < 0.5
+        assert time.monotonic() - start < 3.0
         ordinary = simple_pdf()
         assert status_of(engine, put(ordinary + b"%" * (len(stalling) - len(ordinary)), "as-long.pdf")) == 200
 

@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,28 @@ def test_the_next_address_is_tried_when_one_does_not_answer(source: Source, cert
     source.script = answer(b"hello")
     dead = ipaddress.ip_address("127.0.0.2")  # nobody listens there
     assert fetch(Outbound(cert, resolve=lambda host: [dead, HERE]), source.url()) == b"hello"
+
+
+def test_thousands_of_addresses_that_do_not_answer_end_at_the_deadline() -> None:
+    with deaf_port() as port:
+        began = time.monotonic()
+        with pytest.raises(TimedOut):
+            fetch(Outbound(resolve=lambda host: [HERE] * 3000), f"http://files.example:{port}/", deadline_s=0.5)
+        assert time.monotonic() - began < 5
+
+
+@contextmanager
+def deaf_port() -> Iterator[int]:
+    """A port of this machine that answers no attempt to connect: its queue is full."""
+    with socket.socket() as listener, ExitStack() as held:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        port: int = listener.getsockname()[1]
+        for _ in range(4):
+            waiting = held.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(("127.0.0.1", port))
+        yield port
 
 
 def test_the_system_names_each_address_once() -> None:

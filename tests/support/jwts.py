@@ -24,11 +24,12 @@ def segment(value: Any) -> str:
 
 @dataclass
 class Maker:
-    """``now``: seconds."""
+    """``now``: seconds; ``always``: claims that all of its tokens have."""
 
     now: int
     rsa: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "rsa", "use": "sig"}))
     ec: ECKey = field(default_factory=lambda: ECKey.generate_key("P-256", {"kid": "ec", "use": "sig"}))
+    always: dict[str, Any] = field(default_factory=dict)
 
     def published(self, *more: dict[str, Any]) -> bytes:
         """The document at the JWKS address."""
@@ -37,7 +38,7 @@ class Maker:
 
     def claims(self, **changes: Any) -> dict[str, Any]:
         """Claims as they should be; None takes one out."""
-        whole = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "exp": self.now + 600, **changes}
+        whole = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "exp": self.now + 600, **self.always, **changes}
         return {name: value for name, value in whole.items() if value is not None}
 
     def token(self, *, alg: str = "RS256", header: dict[str, Any] | None = None, **changes: Any) -> str:

@@ -1,5 +1,6 @@
 """What OAuth refuses: every case ends in the error of the RFC, and never leads to an address that is not registered."""
 
+import base64
 from typing import Any
 
 import pytest
@@ -157,6 +158,81 @@ def test_a_parameter_sent_twice_gets_no_token(app: App) -> None:
     form: dict[str, Any] = {"grant_type": ["authorization_code", "refresh_token"], "client_id": app.client_id}
     answer = app.http.post("/oauth/token", data=form)
     assert (answer.status_code, answer.get_json()["error"]) == (400, "invalid_request")
+
+
+def basic(text: bytes) -> str:
+    return f"Basic {base64.b64encode(text).decode()}"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Basic",
+        "Basic ",
+        "Basic %%%",
+        basic(b"\xff\xfe:\xff"),
+        basic(b":"),
+        basic(b"nobody"),
+        "Basic\tQQ ==",
+        "Bearer x",
+    ],
+)
+@pytest.mark.parametrize("path", ["/oauth/token", "/oauth/revoke"])
+def test_a_header_that_names_no_client_is_no_client(app: App, path: str, header: str) -> None:
+    form = {"grant_type": "refresh_token", "refresh_token": "x", "token": "x"}
+    answer = app.http.post(path, data=form, headers={"Authorization": header})
+    assert (answer.status_code, answer.get_json()["error"]) == (401, "invalid_client")
+    assert answer.headers["WWW-Authenticate"].startswith("Basic")
+
+
+# What stands in the header, and what stands in the form beside it; "" is the right one.
+TWO_WAYS: dict[str, tuple[str, dict[str, str]]] = {
+    "the secret twice": ("", {"client_secret": ""}),
+    "a wrong secret in the form": ("", {"client_secret": "x"}),
+    "a wrong secret in the header": ("x", {"client_secret": ""}),
+    "another client in the form": ("", {"client_id": "docshare-cli"}),
+}
+
+
+@pytest.mark.parametrize(("secret", "form"), TWO_WAYS.values(), ids=TWO_WAYS)
+def test_who_says_in_two_ways_who_they_are_is_refused_and_loses_nothing(
+    app: App, secret: str, form: dict[str, str]
+) -> None:
+    """RFC 6749, 2.3: no more than one way of authentication in each request."""
+    right, tokens = app.secret or "", app.tokens()
+    auth = (app.client_id, secret or right)
+    sent = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    answer = app.http.post("/oauth/token", data=sent | {k: v or right for k, v in form.items()}, auth=auth)
+    assert (answer.status_code, answer.get_json()["error"]) == (400, "invalid_request")
+    named = app.http.post("/oauth/token", data=sent | {"client_id": app.client_id}, auth=(app.client_id, right))
+    assert named.status_code == 200  # the same name twice is no second way
+
+
+@pytest.mark.parametrize("state", ["x" * 5_000, "a b&c=d#e", "\r\nX-Evil: 1", "é\u202e\x00", "<script>"])
+def test_the_state_comes_back_as_it_was_sent(app: App, state: str) -> None:
+    answer = app.decide(state=state)
+    assert "X-Evil" not in answer.headers
+    assert answer_in(answer)["state"] == state
+
+
+@pytest.mark.parametrize("mode", ["fragment", "form_post"])
+def test_a_code_is_never_sent_in_another_way_than_asked_by_the_address(app: App, mode: str) -> None:
+    assert "#" not in app.decide(response_mode=mode).headers["Location"]
+
+
+def test_a_code_that_failed_at_one_client_fails_at_another_too_and_is_still_good(app: App) -> None:
+    other, code = make_app(app.world, public=True, redirects=(REDIRECT,)), app.code()
+    assert app.exchange(code, code_verifier="x" * 43).get_json()["error"] == "invalid_grant"
+    assert other.exchange(code).get_json()["error"] == "invalid_grant"
+    assert app.exchange(code).status_code == 200
+
+
+def test_a_code_in_two_hands_of_which_one_is_another_client_ends_nothing(app: App) -> None:
+    code = app.code()
+    tokens = app.exchange(code).get_json()
+    other = make_app(app.world, public=True, redirects=(REDIRECT,))
+    assert other.exchange(code).get_json()["error"] == "invalid_grant"
+    assert app.get("/api/v1/files", tokens["access_token"]).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/oauth/token", "/oauth/revoke"])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from docshare.contract.limits import ADDRESS, REQUESTS, RatePolicy
+from docshare.contract.limits import ADDRESS, DESIGN_ADDRESS, DESIGN_USER, REQUESTS, RatePolicy
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import Lane
 from docshare.server.api import session_lane
@@ -15,6 +15,7 @@ from docshare.server.api.ratelimit import rate_problem
 from docshare.server.api.session_lane import HeaderOf
 from docshare.server.limits import Allowance, address_key
 from docshare.server.runtime import Runtime
+from docshare.server.services import design_tokens
 from docshare.server.services.callers import Caller, authenticate, invalid
 
 
@@ -23,7 +24,8 @@ class Entrance:
     """What a route asks for: ``scope`` None and ``public`` False is an address that is no route; ``policy`` limits a
     public one by address, and any other besides what limits them all; ``manage``: manage tokens are known here,
     otherwise they are no credential; ``owners_only``: known, but only to be refused; ``session``: a browser's session
-    will do for a credential; ``safe``: the route changes nothing."""
+    will do for a credential, and without ``bearer`` nothing else does; ``design``: only a token of the design
+    tool does; ``safe``: the route changes nothing."""
 
     public: bool = False
     scope: str | None = None
@@ -31,6 +33,8 @@ class Entrance:
     manage: bool = False
     owners_only: bool = False
     session: bool = False
+    bearer: bool = True
+    design: bool = False
     safe: bool = False
 
 
@@ -69,6 +73,8 @@ def admit(
     request is counted.
     """
     authorization = header("authorization")
+    if entrance.design:
+        return _by_design(rt, authorization, address())
     # Whoever shows a bearer is judged by that alone: it proves who asks, and no browser adds it by itself.
     if entrance.session and not authorization and (signed_in := session_lane.holder(rt, header)):
         return _counted(rt, entrance, signed_in, header, address, tally)
@@ -104,6 +110,23 @@ def _counted(
     return Admission(allowance, caller, refusal)
 
 
+def _by_design(rt: Runtime, authorization: str | None, address: str) -> Admission:
+    """The judgement of a request on the lane of the design tool, which has limits of its own.
+
+    Spec gap: the address is counted first, so that nobody has tokens checked for free.
+    """
+    limit = rt.config.design_rate
+    allowance = rt.limits.hit(DESIGN_ADDRESS, address_key(address), limit)
+    if not allowance.allowed:
+        return Admission(allowance, refusal=rate_problem(allowance))
+    try:
+        caller = design_tokens.caller(rt, authorization)
+    except Problem as problem:
+        return Admission(allowance, refusal=problem)
+    allowance = rt.limits.hit(DESIGN_USER, caller.design_user, limit)
+    return Admission(allowance, caller, None if allowance.allowed else rate_problem(allowance))
+
+
 def _by_address(rt: Runtime, entrance: Entrance, address: str, tally: Tally) -> Admission:
     policy = entrance.policy if entrance.public else REQUESTS
     limit = rt.config.rate_limit if policy is REQUESTS else policy.limit
@@ -121,6 +144,8 @@ def _refusal(caller: Caller, entrance: Entrance, allowance: Allowance, tally: Ta
         return rate_problem(allowance)
     if caller.lane is Lane.MANAGE:
         return _manage_refusal(caller, entrance)
+    if caller.lane is not Lane.SESSION and not entrance.bearer:
+        return invalid("Only a signed-in browser can do this here; with a key there is the same below /api/v1.")
     try:
         if entrance.scope is not None:
             caller.require(entrance.scope)

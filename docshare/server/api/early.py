@@ -56,6 +56,8 @@ def make_judge(rt: Runtime) -> Judge:
 def _judge_body(rt: Runtime, head: Head) -> Verdict:
     """A request under /api that brings a body. What is refused here, and every upload, is counted here."""
     target = _target(head)
+    if target.route is not None and target.route.entrance.design:
+        return _SMALL  # who asks is known once keys were fetched, which must not hold up this loop
     if target.problem is None and not target.takes_uploads and (head.content_length or 0) <= SMALL_BODY:
         return _judge_chunks(rt, head, target) if head.chunked else _SMALL
     admission = _admit(rt, head, target, Tally.NOW)

@@ -10,8 +10,16 @@ from docshare.server.shell import rt
 
 
 def create(caller: Caller) -> Response:
-    """``POST /files/import``: fetch the PDF and share it; the import result."""
+    """``POST /files/import``: fetch the PDF and share it; the import result. Of a design that was shown by good tokens
+    it says whether it was published again."""
     made = imports.take(rt(), caller, bodies.json_object())
-    link = represent.share_url(rt().config.base_url, made.file.short_id)
-    result = {"uuid": made.file.uuid, "shortId": made.file.short_id, "shareUrl": link, "palette": made.palette}
+    of_design = made.republished is not None
+    result = {
+        "uuid": made.uuid,
+        "shortId": made.short_id,
+        "shareUrl": represent.share_url(rt().config.base_url, made.short_id),
+        "palette": made.palette,
+        "republished": made.republished,
+        "contentVersion": made.content_version if of_design else None,
+    }
     return answers.json(present(result))

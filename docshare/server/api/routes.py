@@ -16,12 +16,13 @@ from docshare.contract.limits import (
     WEBHOOK_TEST,
     RatePolicy,
 )
-from docshare.contract.scopes import OPERATIONS, Lane
+from docshare.contract.scopes import BEARER, OPERATIONS, Lane
 from docshare.server.api import (
     account,
     activity,
     assets,
     deliveries,
+    design_tool,
     discovery,
     events,
     feedback,
@@ -74,6 +75,8 @@ class Route:
             manage=Lane.MANAGE in row.lanes,
             owners_only=self.owners_only,
             session=Lane.SESSION in row.lanes,
+            bearer=not row.lanes or bool(row.lanes & BEARER),
+            design=Lane.DESIGN in row.lanes,
             safe=row.method == "GET",
         )
 
@@ -83,22 +86,29 @@ class Route:
         return re.sub(r"{(\w+)}", r"<\1>", OPERATIONS[self.operation].path)
 
 
+def _new_file(rt: Runtime, caller: Any, _names: dict[str, str], size: int | None) -> int:
+    return intake.admit(rt, caller, size)
+
+
+def _new_content(rt: Runtime, caller: Any, names: dict[str, str], size: int | None) -> int:
+    return replacing.admit(rt, caller, names["uuid"], size)
+
+
+def _new_asset(rt: Runtime, caller: Any, names: dict[str, str], size: int | None) -> int:
+    return asset_service.admit(rt, caller, names["uuid"], size)
+
+
 ROUTES: tuple[Route, ...] = (
     Route("discovery.get", discovery.show),
     Route("openapi.get", discovery.openapi),
-    Route("files.upload", files.upload, upload=lambda rt, caller, names, size: intake.admit(rt, caller, size)),
+    Route("files.upload", files.upload, upload=_new_file),
     Route("files.import", imports.create),
     Route("files.list", files.list_files),
     Route("files.get", files.show),
     Route("files.delete", files.delete),
     Route("files.settings", settings.change),
     Route("files.download", files.content),
-    Route(
-        "files.replace",
-        holding.replace,
-        upload=lambda rt, caller, names, size: replacing.admit(rt, caller, names["uuid"], size),
-        owners_only=True,
-    ),
+    Route("files.replace", holding.replace, upload=_new_content, owners_only=True),
     Route("files.restore", holding.restore),
     Route("files.claim", holding.claim),
     Route("files.qr", qr.show),
@@ -110,11 +120,7 @@ ROUTES: tuple[Route, ...] = (
         policy=ANONYMOUS_UPLOADS,
         upload=lambda rt, caller, names, size: anonymous.admit(rt, size),
     ),
-    Route(
-        "assets.create",
-        assets.create,
-        upload=lambda rt, caller, names, size: asset_service.admit(rt, caller, names["uuid"], size),
-    ),
+    Route("assets.create", assets.create, upload=_new_asset),
     Route("variants.list", variants.list_variants),
     Route("variants.create", variants.create),
     Route("variants.update", variants.update),
@@ -139,6 +145,11 @@ ROUTES: tuple[Route, ...] = (
     Route("session.webhooks.list", webhooks.list_webhooks),
     Route("session.webhooks.delete", webhooks.delete),
     Route("session.webhooks.test", webhooks.test, policy=SESSION_WEBHOOK_TEST),
+    Route("session.files.upload", files.upload, upload=_new_file),
+    Route("session.files.replace", holding.replace, upload=_new_content),
+    Route("session.assets.create", assets.create, upload=_new_asset),
+    Route("design.import", design_tool.publish),
+    Route("design.status", design_tool.status),
     Route("account.get", account.show),
     Route("events.list", events.list_events),
     Route("gate.list", events.list_gate_responses),

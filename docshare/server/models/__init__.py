@@ -1,6 +1,7 @@
 """Rows: columns and keys, no behaviour. The schema itself stands in ``schema``."""
 
 from docshare.server.models.accounts import Account, ApiKey
+from docshare.server.models.designs import Design, DesignUpload
 from docshare.server.models.feed import ActivityRow, DownloadRow, GateRow, ViewRow
 from docshare.server.models.files import File, Revision
 from docshare.server.models.instance import InstanceSecret
@@ -23,6 +24,8 @@ TABLES = (
     Beacon,
     Delivery,
     Denial,
+    Design,
+    DesignUpload,
     DownloadRow,
     File,
     FileToken,
@@ -70,6 +73,8 @@ __all__ = [
     "Beacon",
     "Delivery",
     "Denial",
+    "Design",
+    "DesignUpload",
     "DownloadRow",
     "File",
     "FileToken",

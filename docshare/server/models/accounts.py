@@ -11,6 +11,7 @@ class Account(Row):
     name = TextField()
     plan = IntegerField()
     created_at = IntegerField()
+    password_hash = TextField(null=True)
 
     class Meta:
         table_name = "accounts"

@@ -32,6 +32,7 @@ class File(Row):
     password_hash = TextField(null=True)
     notified_at = IntegerField(null=True)  # of the last mail that told of a view
     notified_views = IntegerField(default=0)  # what the view count was then
+    frozen_at = IntegerField(null=True)
     settings = TextField(default="{}")  # JSON: the settings that deviate from their defaults, by wire name
 
     class Meta:

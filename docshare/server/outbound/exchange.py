@@ -185,9 +185,12 @@ def _dialled(addresses: Sequence[Address], port: int, watchdog: Watchdog) -> soc
     """A connection to the first of ``addresses`` that answers."""
     failure: OSError = OSError("no address")
     for address in addresses:
+        left = watchdog.left()
+        if not left:  # a name can have thousands of addresses
+            break
         sock = socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6, socket.SOCK_STREAM)
         try:
-            sock.settimeout(min(_CONNECT_S, max(watchdog.left(), 0.01)))
+            sock.settimeout(min(_CONNECT_S, left))
             sock.connect((str(address), port))
         except OSError as error:
             sock.close()

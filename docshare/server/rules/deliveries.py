@@ -7,16 +7,20 @@ from typing import NamedTuple
 
 from docshare.contract.webhooks import DISABLE_AFTER
 
-# At once, so that receivers that hang cannot hold all senders (hardening M27).
-PER_PEER = 4
+# At once, so that receivers that hang cannot hold all senders (hardening M27), nor one of them all of its host: many
+# services have a path for each customer at the same one.
+PER_WEBHOOK = 3
+PER_PEER = 12
 PER_ACCOUNT = 16
+_CAPS = (PER_ACCOUNT, PER_PEER, PER_WEBHOOK)
 
 
 class Lane(NamedTuple):
-    """What the caps count: the account, and the ``peer`` (host:port) that it sends to."""
+    """What the caps count: the account, the ``peer`` (host:port) that it sends to, and the webhook."""
 
     account_id: int
     peer: str
+    webhook_id: int
 
 
 class Due(NamedTuple):
@@ -31,16 +35,19 @@ class Due(NamedTuple):
 
 def pick(due: Iterable[Due], in_flight: Iterable[Lane], free: int) -> list[Due]:
     """Whose turn it is, ``free`` deliveries at most: first those of the account with the fewest ``in_flight``, then of
-    the peer with the fewest, then of the webhook whose last turn is longest ago; nobody above the caps."""
+    the peer with the fewest, then of the webhook with the fewest, then of the one whose last turn is longest ago;
+    nobody above the caps."""
     accounts: Counter[int] = Counter()
     peers: Counter[str] = Counter()
+    webhooks: Counter[int] = Counter()
 
-    def load(lane: Lane) -> tuple[int, int]:
-        return accounts[lane.account_id], peers[lane.peer]
+    def load(lane: Lane) -> tuple[int, int, int]:
+        return accounts[lane.account_id], peers[lane.peer], webhooks[lane.webhook_id]
 
     def take(lane: Lane) -> None:
         accounts[lane.account_id] += 1
         peers[lane.peer] += 1
+        webhooks[lane.webhook_id] += 1
 
     for lane in in_flight:
         take(lane)
@@ -50,7 +57,7 @@ def pick(due: Iterable[Due], in_flight: Iterable[Lane], free: int) -> list[Due]:
     while queue and len(picked) < free:
         known, row = heapq.heappop(queue)
         now = load(row.lane)
-        if now[0] >= PER_ACCOUNT or now[1] >= PER_PEER:
+        if any(held >= most for held, most in zip(now, _CAPS, strict=True)):
             continue
         if now != known:  # the lane has got fuller since it was put in line
             heapq.heappush(queue, (now, row))

@@ -9,32 +9,35 @@ from docshare.server.outbound.targets import Target, parse_target
 from docshare.server.rules.names import clean_name
 
 DEFAULT_NAME = "design.pdf"
+DESIGN_LANE_NAME = "design-tool-design.pdf"
 _HTTPS_PORT = 443
-_TOKENS = ("designToolUserToken", "designToken")
 
 
 @dataclass(frozen=True)
 class Order:
-    """Where the document is, and the ``name`` it gets here."""
+    """Where the document is, the ``name`` it gets here, and the tokens of the design tool as they came, empty where
+    none did."""
 
     target: Target
     name: str
+    user_token: str = ""
+    design_token: str = ""
 
 
-def parse_order(body: Mapping[str, object]) -> Order:
+def parse_order(body: Mapping[str, object], default_name: str = DEFAULT_NAME) -> Order:
     """Read the body of an import. Raises ``bad_request``.
 
     The tokens of the design tool are texts that may be wrong: unverified they change nothing, and the import is a plain
     create (section Owned import on the design lane).
     """
-    for field in _TOKENS:
-        _text(body, field)
+    user_token, design_token = text(body, "designToolUserToken"), text(body, "designToken")
     url = fields.https_url("url", body.get("url"), limits.IMPORT_URL_CHARS)
     try:
         target = parse_target(url)
     except ValueError as error:  # brackets around what is no IPv6 address
         raise fields.refusal("url", "an address with a host that can exist") from error
-    return Order(target, clean_name(_text(body, "filename"), DEFAULT_NAME))
+    name = clean_name(text(body, "filename"), default_name)
+    return Order(target, name, user_token, design_token)
 
 
 def require_listed(target: Target, hosts: Sequence[str]) -> None:
@@ -59,7 +62,8 @@ def require_pdf(head: bytes) -> None:
         )
 
 
-def _text(body: Mapping[str, object], field: str) -> str:
+def text(body: Mapping[str, object], field: str) -> str:
+    """The text in ``field`` of ``body``, empty where it has none. Raises ``bad_request``."""
     value = body.get(field, "")
     if not isinstance(value, str):
         raise fields.refusal(field, "a string")

@@ -17,6 +17,8 @@ CLIENT_NAME_CHARS = 100
 
 # RFC 8252, 7.1: a scheme of an app's own is a domain name of its maker, turned round.
 _PRIVATE_SCHEME = re.compile(r"[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+")
+# The consent page names the host in a policy, where others of the characters that may stand here would mean something.
+_HOST = re.compile(r"[\w.:\[\]-]*", re.ASCII)
 
 
 class Worth(Enum):
@@ -76,7 +78,7 @@ def require_redirects(uris: list[str]) -> list[str]:
         raise Problem("bad_request", f"A client has 1 to {REDIRECTS_PER_CLIENT} redirect addresses.")
     for uri in uris:
         parts = _split(uri)
-        if parts is None or len(uri) > URL_CHARS or parts.fragment or "#" in uri or "@" in parts.netloc:
+        if parts is None or len(uri) > URL_CHARS or "#" in uri or not _HOST.fullmatch(parts.netloc):
             raise _no_redirect(uri)
         web = parts.scheme == "https" and bool(parts.hostname)
         local = parts.scheme == "http" and (_is_loopback(parts) or parts.hostname == "localhost")

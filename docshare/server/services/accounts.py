@@ -21,6 +21,7 @@ _CLI_REDIRECTS = ["http://127.0.0.1/callback"]
 
 _EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[^@\s\x00-\x1f\x7f]{1,189}")
 _NAME_CHARS = 200
+_STORED = "SELECT IFNULL(SUM(size), 0) FROM files WHERE owner_id = ? AND trashed_at IS NULL AND destroyed_at IS NULL"
 _TAIL_CHARS = 4
 
 
@@ -70,9 +71,7 @@ def create_account(rt: Runtime, email: str, name: str, plan: Plan) -> Account:
     email = email.strip()
     if _EMAIL.fullmatch(email) is None:
         raise Problem("bad_request", "email must be an address such as ada@example.com.", hint="")
-    name = name.strip() or email.partition("@")[0]
-    if len(name) > _NAME_CHARS or not name.isprintable():
-        raise Problem("bad_request", f"name must be one line of at most {_NAME_CHARS} characters.")
+    name = _require_name(name.strip() or email.partition("@")[0])
     now = rt.clock()
     with rt.db.write():
         if Account.get_or_none(Account.email == email) is not None:
@@ -80,6 +79,22 @@ def create_account(rt: Runtime, email: str, name: str, plan: Plan) -> Account:
                 "conflict", f"There is already an account of {email}.", hint="List them: docshare admin account list"
             )
         return Account.create(uuid=rt.uuid(), email=email, name=name, plan=plan, created_at=now)
+
+
+def rename(rt: Runtime, account_id: int, name: str) -> None:
+    """Call the account ``name`` from now on. Raises ``bad_request`` for an empty or bad one."""
+    name = name.strip()
+    if not name:
+        raise Problem("bad_request", "name must not be empty.")
+    _require_name(name)
+    with rt.db.write():
+        Account.update(name=name).where(Account.id == account_id).execute()
+
+
+def _require_name(name: str) -> str:
+    if len(name) > _NAME_CHARS or not name.isprintable():
+        raise Problem("bad_request", f"name must be one line of at most {_NAME_CHARS} characters.")
+    return name
 
 
 def list_accounts(rt: Runtime) -> list[Account]:  # noqa: ARG001 - every service takes the runtime
@@ -127,9 +142,7 @@ def describe(account: Account) -> dict[str, Any]:
 
 def create_key(rt: Runtime, email: str, name: str) -> NewKey:
     """A new API key of the account of ``email``. Raises ``not_found``, ``bad_request`` for a bad ``name``."""
-    name = name.strip() or "key"
-    if len(name) > _NAME_CHARS or not name.isprintable():
-        raise Problem("bad_request", f"name must be one line of at most {_NAME_CHARS} characters.")
+    name = _require_name(name.strip() or "key")
     key = f"{LANES[Lane.API_KEY].prefix}{rt.token(CREDENTIAL_CHARS)}"
     now = rt.clock()
     with rt.db.write():
@@ -150,17 +163,26 @@ def list_keys(rt: Runtime, email: str) -> list[dict[str, Any]]:  # noqa: ARG001 
     return [_describe_key(row) for row in ApiKey.select().where(ApiKey.account == by_email(email)).order_by(ApiKey.id)]
 
 
-def revoke_key(rt: Runtime, uuid: str) -> dict[str, Any]:
-    """Make the key ``uuid`` useless from this moment; revoking it again changes nothing. Raises ``not_found``."""
+def revoke_key(rt: Runtime, uuid: str, account_id: int | None = None) -> dict[str, Any]:
+    """Make the key ``uuid`` useless from this moment; revoking it again changes nothing.
+
+    Parameters: ``account_id`` whose key it must be; None for the operator. Raises ``not_found``.
+    """
     now = rt.clock()
     with rt.db.write():
         row = ApiKey.get_or_none(ApiKey.uuid == uuid.lower())
-        if row is None:
+        if row is None or account_id not in (None, row.account.id):
             raise Problem("not_found", "There is no key with this uuid.")
         if row.revoked_at is None:
             row.revoked_at = now
             row.save(only=[ApiKey.revoked_at])
     return _describe_key(row)
+
+
+def stored_bytes(rt: Runtime, account_id: int) -> int:
+    """How many bytes the account's documents take, without those in the trash and those that are destroyed."""
+    found = rt.db.row(_STORED, (account_id,))
+    return int(found[0]) if found else 0
 
 
 def _describe_key(row: ApiKey) -> dict[str, Any]:

@@ -33,9 +33,9 @@ def admit(rt: Runtime, length: int | None) -> int:
     if not rt.config.anonymous_uploads:
         raise Problem("not_found", "There is no such route.")
     # An office document may be larger than the PDF that is made of it, as on every plan.
-    largest = max(media.input_cap(kind, _plan(rt)) if row.cap else _limit(rt) for kind, row in media.DOCUMENTS.items())
+    largest = max(media.input_cap(kind, plan(rt)) if row.cap else limit(rt) for kind, row in media.DOCUMENTS.items())
     if length is not None and length > largest:
-        raise _too_large(rt)
+        raise too_large(rt)
     rules.require_room(rt.blobs.free_bytes(), length or 0)
     return largest
 
@@ -46,12 +46,12 @@ def take(rt: Runtime, received: ReceivedFile) -> Shared:
     Raises as ``admit`` and ``intake.store``.
     """
     admit(rt, received.part.size)
-    if media.detect_document(received.part.head) == "pdf" and received.part.size > _limit(rt):
-        raise _too_large(rt)
-    document = intake.store(rt, _plan(rt), received)
+    if media.detect_document(received.part.head) == "pdf" and received.part.size > limit(rt):
+        raise too_large(rt)
+    document = intake.store(rt, plan(rt), received)
     try:
-        if document.size > _limit(rt):
-            raise _too_large(rt)
+        if document.size > limit(rt):
+            raise too_large(rt)
         with rt.db.write():
             row = intake.insert(rt, document, owner_id=None, delete_at=rt.clock() + ANONYMOUS_EXPIRY_MS)
             return Shared(row, tokens.mint(rt, row.id))
@@ -60,16 +60,18 @@ def take(rt: Runtime, received: ReceivedFile) -> Shared:
         raise
 
 
-def _limit(rt: Runtime) -> int:
+def limit(rt: Runtime) -> int:
+    """How many bytes a file without an owner may have."""
     return rt.config.anonymous_limit
 
 
-def _plan(rt: Runtime) -> Plan:
+def plan(rt: Runtime) -> Plan:
     """The lowest plan that may store as much as the operator allows."""
-    return next((plan for plan in Plan if PLAN_LIMITS[plan].stored_bytes >= _limit(rt)), Plan.PRO)
+    return next((plan for plan in Plan if PLAN_LIMITS[plan].stored_bytes >= limit(rt)), Plan.PRO)
 
 
-def _too_large(rt: Runtime) -> Problem:
-    size = f"{_limit(rt) // MB} MB" if _limit(rt) >= MB else f"{_limit(rt)} bytes"
+def too_large(rt: Runtime) -> Problem:
+    """The refusal of more than ``limit``."""
+    size = f"{limit(rt) // MB} MB" if limit(rt) >= MB else f"{limit(rt)} bytes"
     hint = "Sign in to share larger files."
     return Problem("payload_too_large", f"Without an account a file may have {size}, and this one has more.", hint=hint)

@@ -21,6 +21,7 @@ from docshare.server.services.callers import Caller, renewed
 from docshare.server.services.links import Link
 
 _OF_FILE = "SELECT id, uuid, kind, blob FROM assets WHERE file_id = ?"
+_LIST = "SELECT uuid, kind, mime_type, size FROM assets WHERE file_id = ? ORDER BY id"
 _SHOWN = "SELECT blob, mime_type FROM assets WHERE file_id = ? AND uuid = ?"
 
 
@@ -84,6 +85,11 @@ def add(rt: Runtime, caller: Caller, name: str, kind: str | None, received: Rece
         with suppress(OSError):
             rt.blobs.delete(old)
     return row
+
+
+def list_assets(rt: Runtime, caller: Caller, name: str) -> list[AssetRow]:
+    """The assets of the caller's file ``name`` (UUID or short id), oldest first. Raises ``not_found``."""
+    return [AssetRow._make(found) for found in rt.db.rows(_LIST, (files.owned(rt, caller, name).id,))]
 
 
 def shown(rt: Runtime, link: Link, asset_id: str) -> Shown | None:

@@ -28,11 +28,13 @@ _NOBODY = 0  # as an account id: ids begin at 1
 
 @dataclass(frozen=True)
 class Caller:
-    """An account that proved itself, or the holder of a manage token, who is nobody but may manage one file.
+    """An account that proved itself, or the holder of a manage token, who is nobody but may manage one file, or a user
+    of the design tool, who is nobody but may publish designs.
 
     ``lane``: the kind of credential; ``scopes`` what it may do; ``credential``: the SHA-256 of the token, which tells
     two credentials of one account apart; ``file_id`` of a manage token's file, None once that is gone; ``expired``: a
-    manage token past its end, which is known all the same, because some routes refuse those in a way of their own.
+    manage token past its end, which is known all the same, because some routes refuse those in a way of their own;
+    ``design_user``: who it is at the design tool.
     """
 
     account_id: int
@@ -46,6 +48,7 @@ class Caller:
     credential: str
     file_id: int | None = None
     expired: bool = False
+    design_user: str = ""
 
     def require(self, scope: str) -> None:
         """Raise ``insufficient_scope`` unless the credential holds ``scope``."""
@@ -111,7 +114,16 @@ def _manager(rt: Runtime, credential: str) -> Caller:
     if found is None:
         raise invalid("The credential is not valid, or it was revoked.")
     file_id, expires_at = found
-    # Spec: Authentication 5. It acts at Free tier.
+    return replace(_nobody(Lane.MANAGE, credential), file_id=file_id, expired=expires_at <= rt.clock())
+
+
+def designer(user: str, credential: str) -> Caller:
+    """The ``user`` of the design tool whose token, with the SHA-256 ``credential``, was found good."""
+    return replace(_nobody(Lane.DESIGN, credential), design_user=user)
+
+
+def _nobody(lane: Lane, credential: str) -> Caller:
+    """A caller without an account. Spec: Authentication 5. It acts at Free tier."""
     return Caller(
         account_id=_NOBODY,
         uuid="",
@@ -119,11 +131,9 @@ def _manager(rt: Runtime, credential: str) -> Caller:
         name="",
         plan=Plan.FREE,
         created_at=0,
-        scopes=held_scopes(Lane.MANAGE),
-        lane=Lane.MANAGE,
+        scopes=held_scopes(lane),
+        lane=lane,
         credential=credential,
-        file_id=file_id,
-        expired=expires_at <= rt.clock(),
     )
 
 

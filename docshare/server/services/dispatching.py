@@ -46,15 +46,16 @@ WITH RECURSIVE queued(webhook_id) AS (
     SELECT (SELECT MIN(webhook_id) FROM deliveries WHERE next_at IS NOT NULL AND webhook_id > queued.webhook_id)
     FROM queued WHERE queued.webhook_id IS NOT NULL
 )
-SELECT COALESCE(w.last_delivery_at, 0), d.next_at, d.id, w.account_id, w.peer
+SELECT COALESCE(w.last_delivery_at, 0), d.next_at, d.id, w.account_id, w.peer, w.id
 FROM queued CROSS JOIN webhooks w ON w.id = queued.webhook_id CROSS JOIN deliveries d ON d.id IN (
     SELECT id FROM deliveries WHERE webhook_id = w.id AND next_at <= ?1 AND claimed_at IS NULL
-    ORDER BY next_at, id LIMIT {rules.PER_PEER}
+    ORDER BY next_at, id LIMIT {rules.PER_WEBHOOK}
 )
 WHERE w.disabled_at IS NULL AND (w.listens_until IS NULL OR w.listens_until > ?1)
 """  # noqa: S608 - a number from the rules
 _IN_FLIGHT = """
-SELECT w.account_id, w.peer FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.claimed_at IS NOT NULL
+SELECT w.account_id, w.peer, w.id FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id
+WHERE d.claimed_at IS NOT NULL
 """
 _CLAIM = "UPDATE deliveries SET claimed_at = ?1 WHERE id = ?2 AND claimed_at IS NULL AND next_at <= ?1"
 _LETTER = (

@@ -25,6 +25,7 @@ from docshare.server.services.secrets import instance_secret
 from docshare.server.services.viewers import Viewer
 
 TICKET_MS = HOUR
+FROZEN = "frozen"
 
 _SECRET = "entry-ticket-1"  # noqa: S105 - a name
 _NONCE_CHARS = 20
@@ -86,13 +87,18 @@ def hides_name(link: Link) -> bool:
     return gates.hides_name(protected=bool(link.file.protected), settings=json.loads(link.file.settings))
 
 
-def standing(rt: Runtime, link: Link, held: Callable[[Link], str | None], *, opening: bool = False) -> Standing:
+def standing(
+    rt: Runtime, link: Link, held: Callable[[Link], str | None], *, opening: bool = False, owner: bool = False
+) -> Standing:
     """What ``link`` asks of the reader whose browser holds the token ``held(link)``, and what of it they still owe.
 
-    Parameters: ``opening`` whether they open the page, or an open page loads something. Raises ``gone`` (its ``extra``
-    has ``reason`` and ``ended``, ms) for a link that has ended; of a burned one, who took a unit keeps reading until
-    the sweep.
+    Parameters: ``opening`` whether they open the page, or an open page loads something; ``owner`` whether the link is
+    their own. Raises ``gone`` (its ``extra`` has ``reason`` and ``ended``, ms) for a link that has ended; of a burned
+    one, who took a unit keeps reading until the sweep. Raises ``forbidden`` (``reason`` ``frozen``) for one that is
+    frozen, unless to its owner.
     """
+    if link.file.frozen_at is not None and not owner:
+        raise frozen()
     if link.state != lifecycle.LIVE:
         _require_bytes(rt, link)
     what = asked(link)
@@ -102,6 +108,12 @@ def standing(rt: Runtime, link: Link, held: Callable[[Link], str | None], *, ope
     if found.owed and link.file.burned_at is not None:
         raise _gone(link)
     return found
+
+
+def frozen() -> Problem:
+    """The refusal of a link that the operator has frozen: nobody but its owner gets any of the document."""
+    hint = "If you need the document, ask the person who sent you the link."
+    return Problem("forbidden", "This link is on hold while it is being reviewed.", hint=hint, extra={"reason": FROZEN})
 
 
 def ticket(rt: Runtime) -> str:

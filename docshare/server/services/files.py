@@ -60,12 +60,13 @@ class Content:
 
 
 # Hot reads are compiled once, past the models.
-_COLUMNS = ", ".join(FileRow._fields).replace("protected", "password_hash IS NOT NULL")
-_MINE = f"SELECT {_COLUMNS} FROM files WHERE owner_id = ? AND trashed_at IS NULL"  # noqa: S608 - columns from the row
+COLUMNS = ", ".join(FileRow._fields).replace("protected", "password_hash IS NOT NULL")
+"""What to select from ``files`` for a ``FileRow``."""
+_MINE = f"SELECT {COLUMNS} FROM files WHERE owner_id = ? AND trashed_at IS NULL"  # noqa: S608 - columns from the row
 _LIST = f"{_MINE} ORDER BY id DESC"
 _ONE = {"uuid": f"{_MINE} AND uuid = ?", "short_id": f"{_MINE} AND short_id = ?"}
 _MANAGED = {
-    column: f"SELECT {_COLUMNS} FROM files WHERE id = ? AND owner_id IS NULL AND trashed_at IS NULL AND {column} = ?"  # noqa: S608 - as above
+    column: f"SELECT {COLUMNS} FROM files WHERE id = ? AND owner_id IS NULL AND trashed_at IS NULL AND {column} = ?"  # noqa: S608 - as above
     for column in ("uuid", "short_id")
 }
 _ANYBODYS = {

@@ -1,10 +1,11 @@
-"""Checking the password of a link, slowly enough that nobody can try many (hardening M4).
+"""Checking passwords slowly enough that nobody can try many (hardening M4).
 
-Wrong ones are counted by file and network address, and by file: the first keeps one network from going on, the second
-slows down many networks together, and both let go again by themselves. Right ones are counted nowhere.
+Wrong ones are counted by network address, and by what they were tried on: the first keeps one network from going on,
+the second slows down many networks together, and both let go again by themselves. Right ones are counted nowhere.
 """
 
 import math
+from dataclasses import dataclass
 
 from docshare.contract.limits import HOUR, MINUTE, SECOND, RatePolicy
 from docshare.contract.problems import Problem
@@ -14,9 +15,21 @@ from docshare.server.rules.gates import PASSWORD
 from docshare.server.runtime import Runtime
 from docshare.server.services import passwords
 
-_ADDRESS = RatePolicy("password", 10, 15 * MINUTE, "address")
-_FILE = RatePolicy("password-file", 100, HOUR, "file")
 _LONG_S = 120  # said in minutes
+
+
+@dataclass(frozen=True)
+class Lock:
+    """How many wrong passwords are taken: from one network (``here``), and on one thing from everywhere (``whole``)."""
+
+    here: RatePolicy
+    whole: RatePolicy
+
+
+_LINK = Lock(
+    here=RatePolicy("password", 10, 15 * MINUTE, "address"),
+    whole=RatePolicy("password-file", 100, HOUR, "file"),
+)
 
 
 def require_password(rt: Runtime, file_id: int, stored: str, password: str, address: str) -> None:
@@ -25,21 +38,30 @@ def require_password(rt: Runtime, file_id: int, stored: str, password: str, addr
     Raises ``forbidden``, and ``rate_limited`` without looking at the password after too many wrong ones; ``at`` of the
     ``extra`` says which field is meant.
     """
-    here, file = f"{file_id} {address_key(address)}", str(file_id)
+    here = f"{file_id} {address_key(address)}"
+    if not fits(rt, _LINK, stored, password, here=here, whole=str(file_id)):
+        raise Problem("forbidden", "This is not the password.", extra={"at": PASSWORD})
+
+
+def fits(rt: Runtime, lock: Lock, stored: str, password: str, *, here: str, whole: str) -> bool:
+    """Whether ``stored`` is the hash of ``password``. Wrong ones count for the keys ``here`` and ``whole`` of ``lock``.
+
+    Raises ``rate_limited`` without looking at the password after too many wrong ones. Never inside a transaction.
+    """
     # One at a time, or many sent at once would all be looked at before the first is counted.
-    with rt.db.turn(("password", file_id)):
-        _require_patience(rt, here, file)
+    with rt.db.turn((lock.here.name, here)), rt.db.turn((lock.whole.name, whole)):
+        _require_patience(rt, lock, here, whole)
         if passwords.matches(stored, password):
-            return
-        rt.limits.hit(_ADDRESS, here, _ADDRESS.limit)
-        rt.limits.hit(_FILE, file, _FILE.limit)
-    raise Problem("forbidden", "This is not the password.", extra={"at": PASSWORD})
+            return True
+        rt.limits.hit(lock.here, here, lock.here.limit)
+        rt.limits.hit(lock.whole, whole, lock.whole.limit)
+    return False
 
 
-def _require_patience(rt: Runtime, here: str, file: str) -> None:
-    allowance = rt.limits.look(_ADDRESS, here, _ADDRESS.limit)
-    wrong = _FILE.limit - rt.limits.look(_FILE, file, _FILE.limit).remaining
-    wait = math.ceil(guesses.wait_ms(wrong, rt.limits.since(_FILE, file, _FILE.limit)) / SECOND)
+def _require_patience(rt: Runtime, lock: Lock, here: str, whole: str) -> None:
+    allowance = rt.limits.look(lock.here, here, lock.here.limit)
+    wrong = lock.whole.limit - rt.limits.look(lock.whole, whole, lock.whole.limit).remaining
+    wait = math.ceil(guesses.wait_ms(wrong, rt.limits.since(lock.whole, whole, lock.whole.limit)) / SECOND)
     if not allowance.allowed:
         wait = max(wait, allowance.reset_s)
     if wait:

@@ -1,4 +1,4 @@
-"""Hotspots of a file: placed by the operator, shown to its readers (operations: Administration)."""
+"""Hotspots of a file: placed by its owner or the operator, shown to its readers (operations: Administration)."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from docshare.server.rules.page_window import Window
 from docshare.server.rules.rects import Rect
 from docshare.server.runtime import Runtime
 from docshare.server.services import files
+from docshare.server.services.callers import Caller
 from docshare.server.services.links import Link
 
 AUDIO = "hotspot-audio"  # kind of assets
@@ -83,6 +84,26 @@ def remove(rt: Runtime, uuid: str) -> HotspotRow:
         row = _one(rt, uuid)
         rt.db.execute("DELETE FROM hotspots WHERE uuid = ?", (row.uuid,))
     return row
+
+
+def list_own(rt: Runtime, caller: Caller, name: str) -> list[HotspotRow]:
+    """The hotspots of the caller's file ``name`` (UUID or short id) by page. Raises ``not_found``."""
+    return _of_file(rt, files.owned(rt, caller, name).id)
+
+
+def add_own(rt: Runtime, caller: Caller, name: str, args: Mapping[str, str]) -> HotspotRow:
+    """As ``add``, to a file of the caller. Raises ``not_found`` for any other.
+
+    Spec gap: owners place hotspots on their pages, where they could only be placed by the operator.
+    """
+    return add(rt, files.owned(rt, caller, name).uuid, args)
+
+
+def remove_own(rt: Runtime, caller: Caller, name: str, uuid: str) -> HotspotRow:
+    """As ``remove``, from the caller's file ``name``. Raises ``not_found``, for a hotspot of another file too."""
+    if uuid.lower() not in {row.uuid for row in list_own(rt, caller, name)}:
+        raise Problem("not_found", "There is no such hotspot.")
+    return remove(rt, uuid)
 
 
 def describe(row: HotspotRow) -> dict[str, Any]:

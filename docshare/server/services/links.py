@@ -32,6 +32,7 @@ class SharedFile(NamedTuple):
     size: int  # bytes
     protected: int  # whether a password is set
     view_limit: int | None
+    frozen_at: int | None
 
 
 class SharedVariant(NamedTuple):

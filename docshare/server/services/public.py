@@ -27,7 +27,7 @@ class Notice:
     @property
     def alive(self) -> bool:
         """Whether the link can be opened, if need be after what it asks for."""
-        return self.link.state not in ("expired", "burned")
+        return self.link.state not in ("expired", "burned") and self.link.file.frozen_at is None
 
     @property
     def ended_at(self) -> int | None:
@@ -44,12 +44,14 @@ class Notice:
 def metadata(rt: Runtime, name: str) -> Notice:
     """What is told of the link ``name``, a UUID or short id.
 
-    Raises ``not_found``, the same for unknown links, files in the trash and revoked variants. Spec: Errors. A slug is
-    no id of a file route, not even one that looks like a short id.
+    Raises ``not_found``, the same for unknown links, files in the trash and revoked variants, and ``forbidden`` for a
+    frozen link. Spec: Errors. A slug is no id of a file route, not even one that looks like a short id.
     """
     link = links.resolve(rt, name) if is_uuid(name) or is_short_id(name) else None
     if link is None or link.public_id not in (name, name.lower()):
         raise Problem("not_found", "There is no such link.")
+    if link.file.frozen_at is not None:
+        raise entry.frozen()
     return notice(link)
 
 

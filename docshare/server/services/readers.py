@@ -24,6 +24,7 @@ ON_A_PAGE = "r.page <= (SELECT total_pages FROM files WHERE id = r.file_id)"
 OF_VIEWER = "LEFT JOIN viewers v ON v.id = r.viewer_id LEFT JOIN invites i ON i.id = v.invite_id"
 
 _STILL = "SELECT 1 FROM files WHERE id = ? AND content_version = ? AND trashed_at IS NULL"
+_STANDS = "SELECT 1 FROM variants WHERE id = ? AND revoked_at IS NULL"
 _COUNT = "SELECT COUNT(*) FILTER (WHERE viewer_id = ?), COUNT(*) FROM {} WHERE file_id = ?"
 _TAKE_BACK = "DELETE FROM {} WHERE uuid = ? AND viewer_id = ?"
 _PROOFED = "UPDATE viewers SET proofed_at = ? WHERE id = ? AND proofed_at IS NULL"
@@ -101,9 +102,12 @@ def require_version(reader: Reader, seen: str) -> None:
 def enter(rt: Runtime, reader: Reader) -> Known:
     """The viewer that ``reader`` is, or becomes by what they leave now, in the caller's transaction.
 
-    Raises ``conflict`` when the document they had before them is not the one behind the link any more.
+    Raises ``not_found`` when the link was revoked or deleted meanwhile, ``conflict`` when the document they had before
+    them is not the one behind it any more.
     """
     link = reader.link
+    if link.variant is not None and rt.db.row(_STANDS, (link.variant.id,)) is None:
+        raise Problem("not_found", "There is no such link.")
     if rt.db.row(_STILL, (link.file.id, link.file.content_version)) is None:
         raise _changed()
     return viewers.know(rt, link, reader.token)

@@ -32,6 +32,7 @@ _ADD_REVISION = (
 # goes and stays with hotspots and notes. What stays on a page that the new version lacks is shown nowhere until one has
 # that page again.
 _CLEAR = "DELETE FROM {} WHERE file_id = ? AND page IS NOT NULL"
+_COUNT = "SELECT COUNT(*) FROM {} WHERE file_id = ? AND page IS NOT NULL"
 _CARRY = "UPDATE {} SET content_version = ? WHERE file_id = ?"
 
 
@@ -50,7 +51,18 @@ class Replaced:
     cleared_annotations: int
 
 
-class _Target(NamedTuple):
+class Anchors(NamedTuple):
+    """How much stands on the pages of a file."""
+
+    hotspots: int
+    notes: int
+    marks: int
+    annotations: int
+
+
+class Target(NamedTuple):
+    """The file whose content is replaced, as it stood when that was judged."""
+
     id: int
     uuid: str
     content_version: int
@@ -86,31 +98,45 @@ def replace(
             intake_rules.require_size(caller.plan, document.size)
             if _target(rt, caller, name).content_version != target.content_version:
                 raise Problem("conflict", "The document was changed while this one was being received.")
-            result = _swap(rt, target, document, keep=rules.keeps_anchors(clear_anchors))
+            result = swap(rt, target, document, keep=rules.keeps_anchors(clear_anchors))
     except BaseException:
         rt.blobs.delete(document.blob)
         raise
+    retire(rt, target)
+    return result
+
+
+def retire(rt: Runtime, target: Target) -> None:
+    """Remove the bytes and pages of what stood at ``target`` before ``swap``, once that is committed."""
     # The row is the truth from here on. Bytes that cannot be removed now have no row and go at the next start.
     with suppress(OSError):
         rt.blobs.delete(target.blob)
     rt.pages.forget(target.uuid, target.content_version)
-    return result
 
 
-def _target(rt: Runtime, caller: Caller, name: str) -> _Target:
+def anchors(rt: Runtime, caller: Caller, name: str) -> Anchors:
+    """What a replacement of the caller's file ``name`` (UUID or short id) would clear. Raises ``not_found``."""
+    file = files.owned(rt, caller, name)
+    return Anchors(*(rt.db.rows(_COUNT.format(table), (file.id,))[0][0] for table in Anchors._fields))
+
+
+def _target(rt: Runtime, caller: Caller, name: str) -> Target:
     """The file to replace, judged in the order of the specification."""
     file_id = files.active(rt, caller, name)
     require_plan(caller.plan, "files.replace", "Replacing the document of a link")
     found = rt.db.row(_TARGET, (file_id,))
     if found is None:  # it went between the two reads
         raise files.no_file()
-    target = _Target._make(found)
+    target = Target._make(found)
     rules.require_alive(target.delete_at, rt.clock())
     return target
 
 
-def _swap(rt: Runtime, target: _Target, document: Document, *, keep: bool) -> Replaced:
-    """Write the new version down, in the caller's transaction."""
+def swap(rt: Runtime, target: Target, document: Document, *, keep: bool) -> Replaced:
+    """Write ``document`` down as the next version of ``target``, in the caller's transaction; then ``retire`` the old.
+
+    Parameters: ``keep`` whether anchors stay. Raises ``payload_too_large`` where the link's settings forbid the size.
+    """
     now = rt.clock()
     version = target.content_version + 1
     settings, variants_trim, burned_at, consumed = rt.db.rows(_CARRIED_OVER, (target.id,))[0]
@@ -122,7 +148,6 @@ def _swap(rt: Runtime, target: _Target, document: Document, *, keep: bool) -> Re
     if keep:
         for table in ("marks", "annotations"):
             rt.db.execute(_CARRY.format(table), (version, target.id))
-    anchors = ("hotspots", "notes", "marks", "annotations")
-    cleared = [0 if keep else rt.db.execute(_CLEAR.format(table), (target.id,)) for table in anchors]
+    cleared = [0 if keep else rt.db.execute(_CLEAR.format(table), (target.id,)) for table in Anchors._fields]
     activity.record(rt, target.id, "content.replaced", {"contentVersion": version}, at=now)
     return Replaced(target.uuid, version, document.name, document.size, not keep, *cleared)

@@ -11,7 +11,7 @@ from docshare.server.models import Asset, File, ShortId
 from docshare.server.rules import lifecycle, viewer_settings
 from docshare.server.rules import settings as rules
 from docshare.server.runtime import Runtime
-from docshare.server.services import files, passwords
+from docshare.server.services import designs, files, passwords
 from docshare.server.services.callers import Caller
 from docshare.server.services.files import FileRow
 from docshare.server.services.links import Link, owner_plan
@@ -44,6 +44,8 @@ def change(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> N
         file, settled = _judge(rt, caller, name, sent, now)
         if sent:
             _store(file, settled, now)
+        if sent.get("detachDesignToolDesign"):
+            designs.detach(rt, file.id)
 
 
 def looks(rt: Runtime, link: Link) -> Looks:

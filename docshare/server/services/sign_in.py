@@ -1,9 +1,11 @@
-"""Signing in by a one-time link, and the sessions that follow (operations: login-link).
+"""Signing in by a one-time link, and the sessions that follow (operations: login-link). By password: see
+``account_passwords``.
 
 Of link and cookie only a SHA-256 is stored. A link works once, within 10 minutes of being made.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from docshare.contract.limits import LOGIN_LINK_MS
 from docshare.contract.plans import DAY, Plan
@@ -24,6 +26,11 @@ _SESSION = (
     "SELECT s.account_id, a.email, a.name, s.csrf FROM web_sessions s JOIN accounts a ON a.id = s.account_id "
     "WHERE s.digest = ? AND s.expires_at > ?"
 )
+_BEGIN = (
+    "INSERT INTO web_sessions (digest, account_id, csrf, created_at, expires_at) "
+    "SELECT ?, id, ?, ?, ? FROM accounts WHERE id = ? AND (? IS NULL OR password_hash = ?)"
+)
+_OTHERS = "FROM web_sessions WHERE account_id = ? AND digest <> ?"
 _ACCOUNT = "SELECT id, uuid, email, name, plan, created_at FROM accounts WHERE id = ?"
 
 
@@ -72,17 +79,41 @@ def link_email(rt: Runtime, token: str) -> str:
 def sign_in(rt: Runtime, token: str) -> str:
     """Use up the link with ``token``; returns the value of the session's cookie. Raises ``gone`` as ``link_email``."""
     now = rt.clock()
-    cookie = rt.token(_TOKEN_CHARS)
     used = "UPDATE login_links SET used_at = ? WHERE digest = ? AND used_at IS NULL AND expires_at > ?"
     with rt.db.write():
         if rt.db.execute(used, (now, digest(token), now)) == 0:
             raise _dead_link()
-        rt.db.execute(
-            "INSERT INTO web_sessions (digest, account_id, csrf, created_at, expires_at) "
-            "SELECT ?, account_id, ?, ?, ? FROM login_links WHERE digest = ?",
-            (digest(cookie), rt.token(_TOKEN_CHARS), now, now + SESSION_MS, digest(token)),
-        )
-    return cookie
+        ((account_id,),) = rt.db.rows("SELECT account_id FROM login_links WHERE digest = ?", (digest(token),))
+        cookie = begin(rt, account_id)
+        assert cookie is not None  # links go with their account
+        return cookie
+
+
+def begin(rt: Runtime, account_id: int, password_hash: str | None = None) -> str | None:
+    """A new session of an account, by the value of its cookie. None where the account is gone, or ``password_hash``
+    is given and not that of its password any more."""
+    now = rt.clock()
+    cookie = rt.token(_TOKEN_CHARS)
+    row = (digest(cookie), rt.token(_TOKEN_CHARS), now, now + SESSION_MS, account_id, password_hash, password_hash)
+    with rt.db.write():
+        return cookie if rt.db.execute(_BEGIN, row) else None
+
+
+def count_others(rt: Runtime, caller: Caller) -> int:
+    """In how many other browsers the signed-in caller is signed in."""
+    found = rt.db.row(f"SELECT COUNT(*) {_OTHERS} AND expires_at > ?", (*_others(caller), rt.clock()))
+    return int(found[0]) if found else 0
+
+
+def end_others(rt: Runtime, caller: Caller) -> int:
+    """Sign the signed-in caller out of every other browser; returns how many they were."""
+    with rt.db.write():
+        return rt.db.execute(f"DELETE {_OTHERS}", _others(caller))
+
+
+def _others(caller: Caller) -> tuple[Any, ...]:
+    # A session's credential is the digest of its cookie.
+    return caller.account_id, caller.credential
 
 
 def sign_out(rt: Runtime, cookie: str) -> None:
@@ -120,5 +151,5 @@ def _dead_link() -> Problem:
     return Problem(
         "gone",
         "This sign-in link was used or is too old.",
-        hint="Make a new one with 'docshare admin login-link EMAIL'.",
+        hint="Make a new one with 'docshare dashboard' or 'docshare admin login-link EMAIL', or sign in at /login.",
     )

@@ -12,6 +12,8 @@ from docshare.server.services.callers import digest
 _KINDS = {Lane.CLAIM: "claim", Lane.MANAGE: "manage"}
 _INSERT = "INSERT INTO file_tokens (digest, file_id, kind, expires_at) VALUES (?, ?, ?, ?)"
 
+_FORGET_CLAIMS = "DELETE FROM file_tokens WHERE file_id = ? AND kind = 'claim' AND expires_at <= ?"
+
 
 class Tokens(NamedTuple):
     """Both tokens at the one moment they can be seen."""
@@ -23,6 +25,13 @@ class Tokens(NamedTuple):
 def mint(rt: Runtime, file_id: int) -> Tokens:
     """New tokens of the file, inside the caller's transaction; older ones stay good until their own end."""
     return Tokens(_minted(rt, file_id, Lane.CLAIM), _minted(rt, file_id, Lane.MANAGE))
+
+
+def mint_claim(rt: Runtime, file_id: int) -> str:
+    """Another claim token of the file, inside the caller's transaction. Those past their end go: they answer as unknown
+    ones, and a file whose state is asked for all day would collect them."""
+    rt.db.execute(_FORGET_CLAIMS, (file_id, rt.clock()))
+    return _minted(rt, file_id, Lane.CLAIM)
 
 
 def forget_lost(rt: Runtime) -> int:

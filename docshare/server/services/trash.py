@@ -53,6 +53,11 @@ def restore(rt: Runtime, caller: Caller, name: str) -> FileRow:
     return files.owned(rt, caller, name)
 
 
+def owned(rt: Runtime, caller: Caller, name: str) -> Trashed:
+    """The caller's file ``name`` (UUID or short id) in the trash. Raises ``not_found`` unless it is there."""
+    return _find(rt, name, caller.account_id)
+
+
 def restore_any(rt: Runtime, name: str) -> Trashed:
     """As ``restore``, for the operator: whosever file it is."""
     return _restore(rt, name, None)

@@ -159,8 +159,9 @@ def _go_on(rt: Runtime, session: Session, beacon: Beacon, now: int, last_page: i
 def _is_reader(rt: Runtime, link: Link, sender: Sender) -> bool:
     """False for the owner. Raises ``gone`` for a link that is dead, ``forbidden`` for one that asks for what this
     reader has not given: its password was changed since the page was loaded, for example."""
-    owed = entry.standing(rt, link, sender.viewer_token).owed
-    if link.file.owner_id is not None and link.file.owner_id == sender.account_id:
+    owner = link.file.owner_id is not None and link.file.owner_id == sender.account_id
+    owed = entry.standing(rt, link, sender.viewer_token, owner=owner).owed
+    if owner:
         return False
     if owed:
         raise Problem("forbidden", "This document asks for something; load its page again.")

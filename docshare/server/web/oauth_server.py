@@ -9,6 +9,7 @@ from typing import Any
 
 from authlib.oauth2 import AuthorizationServer
 from authlib.oauth2.rfc6749 import (
+    InvalidClientError,
     InvalidGrantError,
     InvalidRequestError,
     InvalidScopeError,
@@ -246,8 +247,23 @@ def from_query() -> OAuth2Request:
 
 
 def from_body() -> OAuth2Request:
-    """What the form in the body of the running request asks. Raises InvalidRequestError as ``_checked``."""
-    return _checked(request.form)
+    """What the form in the body of the running request asks. Raises InvalidRequestError as ``_checked`` and for whoever
+    says in two ways who they are; InvalidClientError for a header that names nobody."""
+    asked = _checked(request.form)
+    scheme, *_ = [*request.headers.get("Authorization", "").split(None, 1), ""]
+    if scheme.lower() == "basic":
+        _require_one_client(request.form)
+    return asked
+
+
+def _require_one_client(form: MultiDict[str, str]) -> None:
+    """RFC 6749, 2.3: one way of authentication in each request. Authlib would take whichever of two fits, and fails
+    over a header that is no text."""
+    named = request.authorization
+    if named is None or not named.username:
+        raise InvalidClientError(status_code=401, description="The Authorization header names no client.")
+    if "client_secret" in form or form.get("client_id", named.username) != named.username:
+        raise InvalidRequestError("The client says who it is in two ways.")
 
 
 def _checked(values: MultiDict[str, str]) -> OAuth2Request:

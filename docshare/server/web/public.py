@@ -170,7 +170,9 @@ def found_link(runtime: Runtime, name: str) -> Link:
 
 def _standing(link: Link, *, opening: bool) -> Standing:
     """What the sender of the running request owes ``link``; its owner owes nothing. Raises ``gone``."""
-    found = entry.standing(rt(), link, viewer_cookie.held, opening=opening)
+    # Asked where it matters only: every page image comes here.
+    owner = link.file.frozen_at is not None and page_range.is_owner(rt(), link, session_cookie())
+    found = entry.standing(rt(), link, viewer_cookie.held, opening=opening, owner=owner)
     if found.owed and page_range.is_owner(rt(), link, session_cookie()):
         return replace(found, owed=frozenset())
     return found

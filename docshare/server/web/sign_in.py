@@ -1,21 +1,36 @@
-"""Signing in with a one-time link: its page shows one button, so that a mail scanner following it uses nothing up."""
+"""Signing in by a one-time link, whose page shows one button, so that a mail scanner following it uses nothing up; and
+by password, for whoever has set one."""
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.limits import SECOND
 from docshare.contract.problems import Problem
-from docshare.server.services import sign_in
-from docshare.server.shell import rt
+from docshare.server.services import account_passwords, sign_in
+from docshare.server.shell import client_address, rt
 from docshare.server.web import csrf, returning
 
 blueprint = Blueprint("sign_in", __name__)
 
+_LONGEST = 254  # characters of an address that are shown again
+
 
 @blueprint.get("/login")
 def holder() -> Response:
-    """Who is signed in here, with a button to sign out."""
+    """Who is signed in here, with a button to sign out; else how to sign in."""
     return _page(holder=sign_in.signed_in(rt(), session_cookie()))
+
+
+@blueprint.post("/login")
+def enter_by_password() -> AnyResponse:
+    """Sign in by password. 403 when the two do not belong together, or another site posted the form; 429 after too many
+    wrong ones."""
+    email, password = request.form.get("email", ""), request.form.get("password", "")
+    try:
+        csrf.require_own_page()
+        return _entered(account_passwords.enter(rt(), email, password, client_address()))
+    except Problem as problem:
+        return _page(refusal=problem, email_typed=email[:_LONGEST])
 
 
 @blueprint.get("/login/<token>")
@@ -32,16 +47,9 @@ def enter(token: str) -> AnyResponse:
     """Use the link up and sign in. 410 for a link that is spent, 403 when another site posted the form."""
     try:
         csrf.require_own_page()
-        cookie = sign_in.sign_in(rt(), token)
+        return _entered(sign_in.sign_in(rt(), token))
     except Problem as problem:
         return _page(problem=problem)
-    answer = redirect(returning.wanted("/files"), 303)
-    returning.forget(answer)
-    lifetime = sign_in.SESSION_MS // SECOND
-    answer.set_cookie(
-        _cookie_name(), cookie, max_age=lifetime, path="/", secure=rt().config.secure, httponly=True, samesite="Lax"
-    )
-    return answer
 
 
 @blueprint.post("/logout")
@@ -66,14 +74,27 @@ def session_cookie() -> str | None:
     return request.cookies.get(_cookie_name())
 
 
+def _entered(cookie: str) -> AnyResponse:
+    """On to what was wanted before, with the cookie of the session that has begun."""
+    answer = redirect(returning.wanted("/files"), 303)
+    returning.forget(answer)
+    lifetime = sign_in.SESSION_MS // SECOND
+    answer.set_cookie(
+        _cookie_name(), cookie, max_age=lifetime, path="/", secure=rt().config.secure, httponly=True, samesite="Lax"
+    )
+    return answer
+
+
 def _cookie_name() -> str:
     return sign_in.cookie_name(rt())
 
 
 def _page(**facts: object) -> Response:
-    problem = facts.get("problem")
+    problem = facts.get("problem") or facts.get("refusal")
     answer = make_response(render_template("sign_in.html", csrf_field=csrf.FIELD, **facts))
-    answer.status_code = problem.status if isinstance(problem, Problem) else 200
+    if isinstance(problem, Problem):
+        answer.status_code = problem.status
+        answer.headers.update(problem.headers)
     # The forms of these pages are checked by Origin where Sec-Fetch-Site is missing; see ``csrf``.
     answer.headers["Referrer-Policy"] = "same-origin"
     return answer

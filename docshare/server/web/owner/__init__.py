@@ -5,7 +5,14 @@ They do nothing that the API cannot: each form ends in the same service as the r
 
 from flask import Blueprint
 
-from docshare.server.web.owner import home
+from docshare.server.web.owner import account, file, home, library, trash, webhooks
 
-BLUEPRINTS: tuple[Blueprint, ...] = (home.blueprint,)
+BLUEPRINTS: tuple[Blueprint, ...] = (
+    home.blueprint,
+    library.blueprint,
+    trash.blueprint,
+    account.blueprint,
+    webhooks.blueprint,
+    *file.BLUEPRINTS,
+)
 """One for each place of the navigation, and what belongs to it."""

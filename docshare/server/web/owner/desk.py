@@ -4,6 +4,7 @@ A view is ``def show(owner: Owner, ...)`` under ``@page``; a form is ``def chang
 and returns ``done(path, words)``. A Problem becomes a page of its own, or words above the form where ``again`` is used.
 """
 
+import hmac
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -20,7 +21,7 @@ from docshare.server.shell import rt
 from docshare.server.web import csrf, returning, troubles
 from docshare.server.web.sign_in import session_cookie
 
-_DONE = "done"  # the parameter by which a page says what the form before it did
+_DONE, _SEAL = "done", "by"  # the parameters by which a page says what the form before it did
 _LONGEST = 200
 
 
@@ -82,6 +83,8 @@ def shown(owner: Owner, template: str, place: str, status: int = 200, **facts: A
     for the template, which also knows ``owner``, ``csrf_field`` and ``said`` (what the form before it did).
     """
     said = request.args.get(_DONE, "")[:_LONGEST]
+    if not hmac.compare_digest(_seal(owner, said), request.args.get(_SEAL, "").encode("utf-8", "replace")):
+        said = ""  # an address that somebody else made up puts no words on these pages
     body = render_template(
         f"owner/{template}",
         owner=owner,
@@ -99,4 +102,11 @@ def shown(owner: Owner, template: str, place: str, status: int = 200, **facts: A
 
 def done(path: str, words: str) -> AnyResponse:
     """On to ``path`` of this site after a form was obeyed; the page there says ``words``."""
-    return redirect(f"{path}?{urlencode({_DONE: words})}", 303)
+    words, owner = words[:_LONGEST], signed_in()
+    sealed = {_SEAL: _seal(owner, words).decode()} if owner else {}
+    return redirect(f"{path}?{urlencode({_DONE: words, **sealed})}", 303)
+
+
+def _seal(owner: Owner, words: str) -> bytes:
+    """What shows that ``words`` come from a form of this very session."""
+    return hmac.digest(owner.csrf.encode(), words.encode(), "sha256")[:12].hex().encode()

@@ -1,0 +1,39 @@
+"""The two routes that the design tool calls for its users (section Design-tool lane)."""
+
+from flask import Response
+
+from docshare.contract.wire import present
+from docshare.server.api import answers, represent, represent_designs
+from docshare.server.api.bodies import json_object
+from docshare.server.services import design_tool
+from docshare.server.services.callers import Caller
+from docshare.server.shell import rt
+
+
+def publish(caller: Caller) -> Response:
+    """``POST /design-tool/import``: fetch the PDF of a design and share it without an account; the import result with
+    both tokens, shown this once."""
+    published = design_tool.publish(rt(), caller, json_object())
+    file, base_url = published.file, rt().config.base_url
+    return answers.json(
+        present(
+            {
+                "uuid": file.uuid,
+                "shortId": file.short_id,
+                "shareUrl": represent.share_url(base_url, file.short_id),
+                "qrUrl": represent_designs.qr_url(base_url, file.short_id),
+                "claimToken": published.tokens.claim,
+                "manageToken": published.tokens.manage,
+                "palette": file.palette,
+                "republished": file.republished,
+                "contentVersion": file.content_version,
+            }
+        )
+    )
+
+
+def status(caller: Caller) -> Response:
+    """``POST /design-tool/design/status``: what became of a design. Spec gap: of one that this user has not shared,
+    ``claimed`` and ``publishedByOther`` are all there is to tell."""
+    told = design_tool.status(rt(), caller, json_object())
+    return answers.json(represent_designs.status(rt().config.base_url, told))

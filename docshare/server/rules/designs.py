@@ -1,0 +1,95 @@
+"""Publishing a design again: which link takes it, and whether that may change (States and transitions). Pure."""
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from docshare.contract.limits import DESIGN_EXPIRY_MS
+from docshare.contract.problems import Problem
+from docshare.contract.settings import SETTINGS
+from docshare.server.rules import lifecycle
+
+UPDATES = "designToolUpdatesEnabled"
+
+
+class Bound(NamedTuple):
+    """A file that shows a design. Times in ms; ``settings`` JSON as stored; ``expires_at`` the expiry that its
+    publishing set, None where it set none."""
+
+    id: int
+    uuid: str
+    short_id: str
+    content_version: int
+    blob: str
+    delete_at: int | None
+    burned_at: int | None
+    frozen_at: int | None
+    owner_id: int | None
+    view_count: int
+    settings: str
+    design_user: str
+    expires_at: int | None
+
+    @property
+    def claimed(self) -> bool:
+        """Whether it belongs to an account."""
+        return self.owner_id is not None
+
+    def is_live(self, now: int) -> bool:
+        """Whether it neither expired nor burned."""
+        return self.burned_at is None and not lifecycle.is_expired(self.delete_at, now)
+
+    def same_as(self, other: "Bound | None") -> bool:
+        """Whether ``other`` is this file with this content."""
+        return other is not None and (self.id, self.content_version) == (other.id, other.content_version)
+
+
+def unclaimed(found: Iterable[Bound], now: int) -> Bound | None:
+    """The link of ``found``, newest first, that one user publishes a design to without an account.
+
+    Spec gap: a frozen link that nobody has claimed stays the design's link after its end, or waiting would thaw it. One
+    that belongs to an account is found only where there is no other.
+    """
+    rows = list(found)
+    own = (row for row in rows if not row.claimed and (row.frozen_at is not None or row.is_live(now)))
+    return next(own, None) or next((row for row in rows if row.claimed), None)
+
+
+def is_claimable(bound: Bound, now: int) -> bool:
+    """Whether a claim token is handed out for it: a living link that nobody has claimed and nobody is reviewing."""
+    return not bound.claimed and bound.frozen_at is None and bound.is_live(now)
+
+
+def require_open(bound: Bound) -> None:
+    """Raise ``forbidden`` where the design tool may not replace what the link shows."""
+    if bound.frozen_at is not None:
+        raise Problem("forbidden", "The link is frozen while it is being reviewed.", hint="Ask the operator.")
+    if not json.loads(bound.settings).get(UPDATES, SETTINGS[UPDATES].default):
+        hint = f"Switch {UPDATES} on in the settings of the file."
+        raise Problem("forbidden", "The link takes no updates from the design tool.", hint=hint)
+
+
+def require_unclaimed(bound: Bound) -> None:
+    """Raise ``forbidden`` for a link that belongs to an account."""
+    if bound.claimed:
+        hint = "Publish it from that account: POST /api/v1/files/import with both tokens of the design tool."
+        raise Problem("forbidden", "The link of this design belongs to an account.", hint=hint)
+
+
+def expiry_after(bound: Bound, now: int) -> int | None:
+    """When the link ends once it was published again at ``now``. Spec: Anonymous file. 365 days from then, unless the
+    uploader has set an expiry."""
+    return now + DESIGN_EXPIRY_MS if bound.delete_at == bound.expires_at else bound.delete_at
+
+
+def require_budget(taken: int, oldest: int | None, *, most: int, window_ms: int, now: int) -> None:
+    """Raise ``rate_limited`` when ``most`` were ``taken`` in the last ``window_ms``, the first one at ``oldest``."""
+    if taken < most:
+        return
+    wait_s = -(-((oldest if oldest is not None else now) + window_ms - now) // 1000)
+    raise Problem(
+        "rate_limited",
+        f"A user of the design tool can share {most} new designs a day.",
+        hint="Publishing a design again costs nothing.",
+        headers={"Retry-After": str(max(wait_s, 1))},
+    )

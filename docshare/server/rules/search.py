@@ -1,0 +1,26 @@
+"""Which names a search finds: the words may stand anywhere, and neither case nor accents matter."""
+
+import unicodedata
+from collections.abc import Callable
+
+Finds = Callable[..., bool]
+"""``(*names, each a text or None) -> whether they are found``."""
+
+
+def folded(text: str) -> str:
+    """``text`` as it is compared: without case, accents, and the differences between ways to write the same letter."""
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(char for char in parts if not unicodedata.combining(char))
+
+
+def finder(words: str) -> Finds:
+    """What tells whether every word of ``words`` is a part of one of the names it is given."""
+    wanted = folded(words).split()
+
+    def finds(*names: str | None) -> bool:
+        within = "\n".join(folded(name) for name in names if name)
+        return all(word in within for word in wanted)
+
+    return finds

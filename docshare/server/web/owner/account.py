@@ -1,0 +1,144 @@
+"""The account: who it is, its plan, keys, apps, password and browsers, and what is kept of everything how long."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Blueprint, Response, request
+from werkzeug.wrappers import Response as AnyResponse
+
+from docshare.contract.limits import ACCOUNT_PASSWORD_CHARS, PASSWORD_BYTES
+from docshare.contract.problems import Problem
+from docshare.contract.scopes import SCOPES
+from docshare.contract.wire import parse_instant
+from docshare.report import words
+from docshare.server.services import account_passwords, accounts, oauth, sign_in
+from docshare.server.services.callers import Caller
+from docshare.server.shell import rt
+from docshare.server.web.owner import plan_words
+from docshare.server.web.owner.desk import Owner, done, form, page, shown
+
+blueprint = Blueprint("owner_account", __name__)
+
+_HERE = "/account"
+_Row = Mapping[str, Any]
+
+
+@blueprint.get(_HERE)
+@page
+def show(owner: Owner) -> AnyResponse:
+    """The whole page."""
+    return _page(owner)
+
+
+@blueprint.post("/account/name")
+@form
+def rename(owner: Owner) -> AnyResponse:
+    """Take another name; the e-mail address stays."""
+    name = request.form.get("name", "")
+    try:
+        accounts.rename(rt(), owner.caller.account_id, name)
+    except Problem as problem:
+        return _page(owner, problem, name=name)
+    return done(_HERE, "Your name was changed.")
+
+
+@blueprint.post("/account/keys")
+@form
+def create_key(owner: Owner) -> AnyResponse:
+    """Make an API key. This very answer shows it, and nothing else ever does."""
+    name = request.form.get("key_name", "")
+    try:
+        made = accounts.create_key(rt(), owner.caller.email, name)
+    except Problem as problem:
+        return _page(owner, problem, key_name=name)
+    return _page(owner, new_key=made.key)
+
+
+@blueprint.post("/account/keys/<uuid>/revoke")
+@form
+def revoke_key(owner: Owner, uuid: str) -> AnyResponse:
+    """Make one of the account's keys useless. 404 for another's."""
+    row = accounts.revoke_key(rt(), uuid, owner.caller.account_id)
+    return done(_HERE, f"The key {row['name']} is revoked. Whatever used it is refused from now on.")
+
+
+@blueprint.post("/account/apps/<uuid>/revoke")
+@form
+def revoke_app(owner: Owner, uuid: str) -> AnyResponse:
+    """Take back what an app was granted. 404 for another's."""
+    if not oauth.revoke_app(rt(), owner.caller.account_id, uuid):
+        raise Problem("not_found", "There is no such app.", hint="It may have been revoked before.")
+    return done(_HERE, "The app has no access any more.")
+
+
+@blueprint.post("/account/sessions/end")
+@form
+def end_sessions(owner: Owner) -> AnyResponse:
+    """Sign out everywhere but here."""
+    ended = sign_in.end_others(rt(), owner.caller)
+    return done(_HERE, f"Signed out of {words.plural(ended, 'other browser')}.")
+
+
+@blueprint.post("/account/password")
+@form
+def set_password(owner: Owner) -> AnyResponse:
+    """Set or change the password; other browsers are signed out."""
+    try:
+        account_passwords.change(rt(), owner.caller, request.form.get("password", ""))
+    except Problem as problem:
+        return _page(owner, problem)
+    return done(_HERE, "The password is set. Every other browser was signed out.")
+
+
+@blueprint.post("/account/password/remove")
+@form
+def remove_password(owner: Owner) -> AnyResponse:
+    """Let sign-in links be the only way in."""
+    account_passwords.remove(rt(), owner.caller)
+    return done(_HERE, "The password is removed. Every other browser was signed out.")
+
+
+def _page(owner: Owner, problem: Problem | None = None, **typed: str) -> Response:
+    """The page. ``problem``: why a form was refused; ``typed``: what it held, or the ``new_key`` that was made."""
+    caller = owner.caller
+    others = sign_in.count_others(rt(), caller)
+    return shown(
+        owner,
+        "account.html",
+        "account",
+        status=problem.status if problem else 200,
+        problem=problem,
+        typed=typed,
+        plan=plan_words.told(rt(), caller),
+        keys=_keys(caller),
+        apps=_apps(caller),
+        has_password=account_passwords.is_set(rt(), caller),
+        least=ACCOUNT_PASSWORD_CHARS,
+        most=PASSWORD_BYTES,
+        others=words.plural(others, "other browser") if others else "no other",
+        since=words.day_of(caller.created_at),
+        kept=plan_words.kept(caller.plan),
+    )
+
+
+def _keys(caller: Caller) -> list[_Row]:
+    """The keys that stand, newest first."""
+    rows = accounts.list_keys(rt(), caller.email)
+    return [{**row, "created": _day(row["createdAt"])} for row in reversed(rows) if "revokedAt" not in row]
+
+
+def _apps(caller: Caller) -> list[_Row]:
+    return [
+        {
+            **row,
+            "may": [SCOPES[scope] for scope in row["scopes"]],
+            "since": _day(row["createdAt"]),
+            "used": _day(row["lastUsedAt"]),
+        }
+        for row in oauth.list_apps(rt(), caller.account_id)
+    ]
+
+
+def _day(instant: str) -> str:
+    millis = parse_instant(instant)
+    return "" if millis is None else words.day_of(millis)

@@ -1,0 +1,103 @@
+"""What the pages of one file share: whose it is, how it stands, and the frame with the places one can go to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Response, request
+
+from docshare.contract.features import operation_plan
+from docshare.contract.problems import Problem
+from docshare.server.api import represent
+from docshare.server.pdf.pages import WIDTHS
+from docshare.server.services import files, links
+from docshare.server.services.files import FileRow, RevisionRow
+from docshare.server.shell import rt
+from docshare.server.web.owner import wording
+from docshare.server.web.owner.desk import Owner, shown
+
+_LIVE = "live"
+TABS = (
+    ("overview", "", "Overview"),
+    ("settings", "/settings", "Settings"),
+    ("looks", "/looks", "Looks"),
+    ("links", "/links", "Personal links"),
+    ("invites", "/invites", "Invitations"),
+    ("hotspots", "/hotspots", "Hotspots"),
+    ("assets", "/assets", "Pictures and sounds"),
+    ("replace", "/replace", "Replace"),
+)
+"""The places of one file: name, end of the path, words."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One file of whoever is signed in: its ``row`` and ``revisions``, the ``file`` as the API shows it, and the
+    ``state`` of its link: ``live``, ``expired``, ``burned``, or ``frozen`` where the operator has stopped it."""
+
+    row: FileRow
+    revisions: list[RevisionRow]
+    file: dict[str, Any]
+    state: str
+
+    @property
+    def path(self) -> str:
+        """Where its pages begin."""
+        return path_of(self.row.uuid)
+
+    def picture(self, page: int, width: int = min(WIDTHS)) -> str | None:
+        """The address of the image of ``page``; None for a link that has ended, which serves none."""
+        if self.state in ("expired", "burned"):
+            return None
+        return f"/{self.row.short_id}/pages/{page}-{width}.jpg?v={self.row.content_version}"
+
+
+def opened(owner: Owner, name: str) -> Paper:
+    """The owner's file ``name`` (UUID or short id). Raises ``not_found``, for the files of others too."""
+    row, revisions = files.show(rt(), owner.caller, name)
+    link = links.resolve(rt(), row.uuid)
+    if link is None:  # it went to the trash between the two reads
+        raise files.no_file()
+    frozen = link.file.frozen_at is not None and link.state == _LIVE
+    file = represent.file(rt().config.base_url, row, revisions)
+    return Paper(row, revisions, file, "frozen" if frozen else link.state)
+
+
+def page_of(owner: Owner, paper: Paper, tab: str, problem: Problem | None = None, **facts: Any) -> Response:
+    """The page ``tab`` of ``paper``; with a ``problem``, as the answer to a form that was refused."""
+    status = 200 if problem is None else problem.status
+    frame = {"paper": paper, "tab": tab, "tabs": TABS, "problem": problem, "size": wording.size}
+    return shown(owner, f"file/{tab}.html", "files", status, **frame, **facts)
+
+
+def path_of(uuid: str) -> str:
+    """Where the pages of the file ``uuid`` begin."""
+    return f"/files/{uuid}"
+
+
+def typed() -> dict[str, str]:
+    """What the running form post holds, lines ended as everywhere else."""
+    return {name: value.replace("\r\n", "\n") for name, value in request.form.items()}
+
+
+def needs(owner: Owner, operation: str) -> str:
+    """The tier that ``operation`` needs; empty where the account has it."""
+    plan = operation_plan(operation)
+    return "" if owner.caller.plan >= plan else plan.tier
+
+
+def require_word(word: str, form: Mapping[str, str]) -> None:
+    """Raise ``bad_request`` unless ``word`` was typed to confirm what cannot be undone."""
+    if form.get("confirm", "").strip().lower() != word:
+        raise Problem("bad_request", f"Nothing was done. Type the word '{word}' to confirm.")
+
+
+def page_shape(paper: Paper, page: int) -> tuple[float, float]:
+    """Width and height of ``page`` in points."""
+    link = links.resolve(rt(), paper.row.uuid)
+    last = 0
+    for count, width, height in [] if link is None else links.page_sizes(rt(), link):
+        last += int(count)
+        if page <= last:
+            return width, height
+    return 1, 1

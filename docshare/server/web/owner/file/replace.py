@@ -1,0 +1,23 @@
+"""Another document behind the same link. Its bytes go to the route of the signed-in browser, by the page's script."""
+
+from flask import Blueprint
+from werkzeug.wrappers import Response as AnyResponse
+
+from docshare.contract.plans import PLAN_LIMITS
+from docshare.server.services import replacing
+from docshare.server.shell import rt
+from docshare.server.web.owner.desk import Owner, page
+from docshare.server.web.owner.file.paper import needs, opened, page_of
+
+blueprint = Blueprint("owner_file_replace", __name__)
+
+
+@blueprint.get("/files/<name>/replace")
+@page
+def show(owner: Owner, name: str) -> AnyResponse:
+    """``/files/{id}/replace``: what stands on the pages, which a new document may not fit. Raises ``not_found``."""
+    paper = opened(owner, name)
+    standing = replacing.anchors(rt(), owner.caller, paper.row.uuid)
+    plan = needs(owner, "files.replace")
+    most = PLAN_LIMITS[owner.caller.plan].stored_bytes
+    return page_of(owner, paper, "replace", plan=plan, anchors=standing._asdict(), most=most)

@@ -1,0 +1,109 @@
+"""What the forms of a file call its settings, and one line of help for each. Pure.
+
+A setting that is not named here appears under its wire name, spelled out.
+"""
+
+import re
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+_WORDS: dict[str, tuple[str, str]] = {
+    "viewerMode": ("How pages are turned", "Readers can change to the plain version at any time."),
+    "password": ("Password", "Readers must type it before anything is shown. Leave it empty to change nothing."),
+    "allowDownload": ("Readers may download the PDF", ""),
+    "showExpiry": ("Show readers when the link ends", ""),
+    "requireEmail": ("Ask for an e-mail address first", "Always on while there is a form."),
+    "notifyOnView": ("Mail me when somebody reads", ""),
+    "deleteAt": ("The link ends at", "In UTC. Empty: it never ends."),
+    "neverExpire": ("Never expire", "Takes the date above away."),
+    "viewLimit": ("Most views", "After so many the link ends and the document is destroyed. Empty: no limit."),
+    "pageRange": ("Pages that readers see", "The others are never sent to them. Empty: all pages."),
+    "gateFields": ("Form before reading", "Up to five fields, one of them of the type email. Empty rows do not count."),
+    "gateDomains": ("Only addresses of these domains", "One to a line, such as example.com. Empty: all."),
+    "askReceipt": ("Ask readers to confirm that they received it", ""),
+    "commentsEnabled": ("Readers may leave notes", ""),
+    "commentsAllowPublic": ("Notes may be shown to other readers", "Whoever writes one decides."),
+    "notifyOnComment": ("Mail me about new notes", ""),
+    "marksEnabled": ("Readers may pick and reject pages", ""),
+    "annotationsEnabled": ("Readers may annotate places on pages", ""),
+    "watermark": ("Stamp pages with who reads them", "On pages and downloads, for files up to 100 MB."),
+    "slug": ("Link name", "Lowercase letters, digits and hyphens. The short link goes on working."),
+    "designToolUpdatesEnabled": ("The design tool may publish new versions", ""),
+    "detachDesignToolDesign": ("Cut the design tie", "For good: the design tool cannot change this file any more."),
+    "viewerSettings.background.type": ("Kind", ""),
+    "viewerSettings.background.color": ("Colour", "Behind the pages, for the kind 'solid'."),
+    "viewerSettings.background.preset": ("Gradient", "For the kind 'gradient'."),
+    "viewerSettings.background.assetId": ("Image", "For the kind 'image'; upload it under Pictures and sounds first."),
+    "viewerSettings.background.fit": ("Fit of the image", ""),
+    "viewerSettings.background.blur": ("Blur of the image", "0 to 20."),
+    "viewerSettings.background.dim": ("Dim of the image", "0 to 80 per cent."),
+    "viewerSettings.logo.assetId": ("Logo", "Upload it under Pictures and sounds first."),
+    "viewerSettings.logo.position": ("Corner", ""),
+    "viewerSettings.logo.size": ("Size", ""),
+    "viewerSettings.logo.linkUrl": ("Leads to", "An https:// address."),
+    "viewerSettings.logo.hideBadge": ("Hide the docshare badge", ""),
+    "viewerSettings.page.shadow": ("Shadow", "0 to 3."),
+    "viewerSettings.page.rounded": ("Rounded corners", "0 to 3."),
+    "viewerSettings.page.edges": ("Show the edges of the other pages", ""),
+    "viewerSettings.page.coverAlone": ("The cover stands alone", "In the modes with two pages side by side."),
+    "viewerSettings.flip.speedMs": ("Speed", "200 to 1200 milliseconds."),
+    "viewerSettings.flip.sound": ("Sound of paper", ""),
+    "viewerSettings.flip.rtl": ("Read from right to left", ""),
+    "viewerSettings.flip.layout": ("Layout", ""),
+    "viewerSettings.swipe.autoAdvance": ("Go on by itself", ""),
+    "viewerSettings.swipe.intervalMs": ("Time for one page", "3000 to 30000 milliseconds."),
+    "viewerSettings.protect.contextMenu": ("No context menu", ""),
+    "viewerSettings.protect.print": ("No printing", ""),
+    "viewerSettings.protect.select": ("No selecting of text", ""),
+    "viewerSettings.protect.blurOnLeave": ("Blur when the window is left", ""),
+    "viewerSettings.ga4Id": ("Google Analytics 4", "An id such as G-ABCDE12345. Readers then load Google's script."),
+    "viewerSettings.brand.accentColor": ("Accent colour", ""),
+    "viewerSettings.brand.toolbarTheme": ("Toolbar", ""),
+    "viewerSettings.brand.badgePosition": ("Corner of the badge", ""),
+    "viewerSettings.cta.label": ("Words on the button", "Up to 40 characters. Empty like the address: no button."),
+    "viewerSettings.cta.url": ("Leads to", "An https:// address."),
+    "viewerSettings.cta.style": ("Style", ""),
+    "viewerSettings.cta.color": ("Colour", "#RRGGBB. Empty: the accent colour."),
+    "viewerSettings.cta.position": ("Place", ""),
+    "viewerSettings.watermarkStyle.opacity": ("Strength", "0.05 to 0.5."),
+    "viewerSettings.watermarkStyle.density": ("Density", ""),
+}  # fmt: skip
+
+BLOCKS = {
+    "background": "Background",
+    "logo": "Logo",
+    "page": "Pages",
+    "flip": "Turning pages",
+    "swipe": "Swiping",
+    "protect": "Protection",
+    "ga4Id": "Analytics",
+    "brand": "Brand",
+    "cta": "Button",
+    "watermarkStyle": "Watermark",
+}
+"""Headings of the blocks of ``viewerSettings``."""
+
+_OPTIONS = {
+    "tl": "top left", "tr": "top right", "bl": "bottom left", "br": "bottom right",
+    "s": "small", "m": "medium", "l": "large", "xl": "very large",
+}  # fmt: skip
+
+
+def label(name: str) -> str:
+    """What the control ``name`` is called."""
+    return _WORDS[name][0] if name in _WORDS else spelled(name.rpartition(".")[2])
+
+
+def help_of(name: str) -> str:
+    """One line on the control ``name``; empty where its label says it all."""
+    return _WORDS.get(name, ("", ""))[1]
+
+
+def option(word: str) -> str:
+    """How the wire word ``word`` reads in a list of choices."""
+    return _OPTIONS.get(word, word)
+
+
+def spelled(name: str) -> str:
+    """A wire name as words: ``viewLimit`` is ``View limit``."""
+    return " ".join(_HUMP.split(name)).lower().capitalize()

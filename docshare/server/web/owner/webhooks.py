@@ -1,0 +1,228 @@
+"""Webhooks: what stands and how it fares, making one, trying it out, and what was sent."""
+
+import json
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from flask import Blueprint, Response, request
+from werkzeug.wrappers import Response as AnyResponse
+
+from docshare.contract.limits import SESSION_WEBHOOK_TEST
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+from docshare.contract.webhooks import DEFAULT_FORMAT, DISABLE_AFTER, FORMATS, KINDS, WEBHOOKS_PER_ACCOUNT
+from docshare.report import words
+from docshare.server.limits import address_key
+from docshare.server.services import deliveries, files, webhooks
+from docshare.server.services.callers import Caller
+from docshare.server.services.deliveries import AttemptRow, DeliveryRow
+from docshare.server.services.webhooks import Created, WebhookRow
+from docshare.server.shell import client_address, rt
+from docshare.server.web.owner.desk import Owner, done, form, page, shown
+
+blueprint = Blueprint("owner_webhooks", __name__)
+
+_HERE = "/webhooks"
+_FORMAT_WORDS = {"json": "JSON, signed", "slack": "A Slack message"}
+_FILES = 200  # offered for a webhook of one file; any other can be named by its address
+_LOGGED = 100
+
+
+class Hook(NamedTuple):
+    """A webhook in words; ``file`` the name of the one it is for, or empty; ``last`` how its last delivery went."""
+
+    uuid: str
+    url: str
+    kinds: list[str]
+    format: str
+    file: str
+    created: str
+    active: bool
+    disabled: str
+    failures: int
+    last: str
+
+
+class Sent(NamedTuple):
+    """A delivery in words. ``again``: whether it can be sent once more."""
+
+    id: int
+    event: str
+    created: str
+    state: str
+    due: str
+    again: bool
+    attempts: list[str]
+
+
+@blueprint.get(_HERE)
+@page
+def index(owner: Owner) -> AnyResponse:
+    """All of them, and the form for a new one; ``?file=UUID`` says for which file."""
+    return _index(owner, typed={"fileUuid": request.args.get("file", "")})
+
+
+@blueprint.post(_HERE)
+@form
+def create(owner: Owner) -> AnyResponse:
+    """Make one. This very answer shows its secret, and nothing else ever does."""
+    body = _body()
+    try:
+        made = webhooks.create(rt(), owner.caller, body)
+    except Problem as problem:
+        return _index(owner, problem, typed=body)
+    return _index(owner, made=made)
+
+
+@blueprint.get("/webhooks/<uuid>")
+@page
+def show(owner: Owner, uuid: str) -> AnyResponse:
+    """One webhook with what was sent to it. 404 for another's."""
+    row = webhooks.owned(rt(), owner.caller, uuid)
+    log = deliveries.page(rt(), owner.caller, uuid, since=0, limit=_LOGGED)
+    sent = [_sent(found, active=row.disabled_at is None) for found in log]
+    hook = _hook(row, _named(owner.caller, row.file_uuid))
+    return shown(owner, "webhook.html", "webhooks", hook=hook, sent=sent, logged=_LOGGED, gives_up=DISABLE_AFTER)
+
+
+@blueprint.post("/webhooks/<uuid>/test")
+@form
+def test(owner: Owner, uuid: str) -> AnyResponse:
+    """Send a test event and say how that went. Spec: Limits; counted with the tests of the API's session route."""
+    allowance = rt().limits.hit(SESSION_WEBHOOK_TEST, address_key(client_address()), SESSION_WEBHOOK_TEST.limit)
+    if not allowance.allowed:
+        said = f"More than {allowance.limit} tests in a minute."
+        raise Problem("rate_limited", said, headers={"Retry-After": str(allowance.reset_s)}, extra={"reason": "tests"})
+    outcome = webhooks.test(rt(), owner.caller, uuid)
+    if outcome.delivered:
+        return done(_of(uuid), f"Delivered {outcome.status} in {outcome.latency_ms} ms.")
+    return done(_of(uuid), f"Not delivered, after {outcome.latency_ms} ms. {outcome.error}")
+
+
+@blueprint.post("/webhooks/<uuid>/enable")
+@form
+def enable(owner: Owner, uuid: str) -> AnyResponse:
+    """Let a disabled one get events again."""
+    webhooks.enable(rt(), owner.caller, uuid)
+    return done(_of(uuid), "The webhook gets events again. What happened meanwhile is not sent any more.")
+
+
+@blueprint.post("/webhooks/<uuid>/delete")
+@form
+def delete(owner: Owner, uuid: str) -> AnyResponse:
+    """Delete one with its log and what waits to be sent."""
+    webhooks.delete(rt(), owner.caller, uuid)
+    return done(_HERE, "The webhook is deleted.")
+
+
+@blueprint.post("/webhooks/<uuid>/deliveries/<delivery>/redeliver")
+@form
+def redeliver(owner: Owner, uuid: str, delivery: str) -> AnyResponse:
+    """Send one delivery again, with up to five attempts."""
+    deliveries.redeliver(rt(), owner.caller, uuid, delivery)
+    return done(_of(uuid), f"Delivery {delivery} is queued again.")
+
+
+def _index(
+    owner: Owner, problem: Problem | None = None, *, typed: Mapping[str, Any] | None = None, made: Created | None = None
+) -> Response:
+    """The list. ``problem``: why the form was refused; ``typed``: what it held; ``made``: what it has just made."""
+    typed = typed or {}
+    names = _names(owner.caller, typed.get("fileUuid"))
+    rows = webhooks.list_webhooks(rt(), owner.caller)
+    return shown(
+        owner,
+        "webhooks.html",
+        "webhooks",
+        status=problem.status if problem else 200,
+        problem=problem,
+        made=made,
+        typed=typed,
+        open=problem is not None or bool(typed.get("fileUuid")) or not rows,
+        hooks=[_hook(row, names.get(row.file_uuid or "") or _named(owner.caller, row.file_uuid)) for row in rows],
+        files=names,
+        kinds=_kinds(owner.caller.plan),
+        formats={name: _FORMAT_WORDS[name] for name in FORMATS},
+        format=typed.get("format", DEFAULT_FORMAT),
+        most=WEBHOOKS_PER_ACCOUNT,
+        gives_up=DISABLE_AFTER,
+    )
+
+
+def _body() -> dict[str, Any]:
+    """The body that the API would be sent for what was filled in."""
+    file = request.form.get("file", "")
+    body = {
+        "url": request.form.get("url", ""),
+        "events": request.form.getlist("events"),
+        "format": request.form.get("format", DEFAULT_FORMAT),
+    }
+    return body | ({"fileUuid": file} if file else {})
+
+
+def _kinds(plan: Plan) -> dict[str, str]:
+    """When each kind fires, and what else it needs of an owner on ``plan``."""
+    return {
+        name: f"When {kind.fires}." + (f" Needs {kind.plan.tier.title()}." if kind.plan > plan else "")
+        for name, kind in KINDS.items()
+    }
+
+
+def _names(caller: Caller, wanted: object) -> dict[str, str]:
+    """The newest files by UUID with their names, and the ``wanted`` one."""
+    found = {row.uuid: row.original_name for row in islice(files.list_files(rt(), caller), _FILES)}
+    if isinstance(wanted, str) and wanted and wanted not in found:
+        found |= {wanted: _named(caller, wanted)}
+    return found
+
+
+def _named(caller: Caller, file: str | None) -> str:
+    """What a file is called: a file in the trash by its UUID; empty for none."""
+    if file is None:
+        return ""
+    try:
+        return files.owned(rt(), caller, file).original_name
+    except Problem:
+        return file
+
+
+def _hook(row: WebhookRow, file: str) -> Hook:
+    last = ""
+    if row.last_delivery_at is not None:
+        answer = f"status {row.last_status}" if row.last_status else "no answer"
+        last = f"{answer} on {words.moment(row.last_delivery_at)} UTC"
+    return Hook(
+        uuid=row.uuid,
+        url=row.url,
+        kinds=json.loads(row.events),
+        format=_FORMAT_WORDS[row.format],
+        file=file,
+        created=words.day_of(row.created_at),
+        active=row.disabled_at is None,
+        disabled="" if row.disabled_at is None else words.day_of(row.disabled_at),
+        failures=row.failure_count,
+        last=last,
+    )
+
+
+def _sent(row: DeliveryRow, *, active: bool) -> Sent:
+    return Sent(
+        id=row.id,
+        event=row.event,
+        created=words.moment(row.created_at),
+        state=row.state,
+        due="" if row.next_at is None else words.moment(row.next_at),
+        again=active and row.next_at is None,
+        attempts=[_attempt(number, attempt) for number, attempt in enumerate(row.attempts, start=1)],
+    )
+
+
+def _attempt(number: int, row: AttemptRow) -> str:
+    answer = f"status {row.status}" if row.status else "no answer"
+    why = f": {row.error}" if row.error else ""
+    return f"{number}. {words.moment(row.at)} UTC, {answer} in {row.latency_ms} ms{why}"
+
+
+def _of(uuid: str) -> str:
+    return f"{_HERE}/{uuid.lower()}"

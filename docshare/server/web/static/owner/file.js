@@ -1,0 +1,96 @@
+/** Comfort on the pages of one file: copy a link, show form rows one by one, send a file and watch it go. */
+
+import { send } from "../sending.js";
+
+const SAID_MS = 1600;
+
+/** @param {HTMLButtonElement} button */
+function copies(button) {
+  const words = [...button.childNodes];
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Not possible here";
+    }
+    setTimeout(() => button.replaceChildren(...words), SAID_MS);
+  });
+}
+
+/** Rows that are empty wait behind a button. @param {HTMLFieldSetElement} set */
+function unfolds(set) {
+  const rows = [...set.querySelectorAll("[data-row]")];
+  const used = rows.filter((row) => [...row.querySelectorAll("input[type=text]")].some((input) => input.value));
+  const waiting = rows.slice(Math.max(used.length, 1));
+  if (rows[0].querySelector("input").disabled || !waiting.length) return;
+  for (const row of waiting) row.hidden = true;
+  const more = document.createElement("button");
+  more.type = "button";
+  more.className = "button";
+  more.textContent = "Add a field";
+  more.addEventListener("click", () => {
+    const row = waiting.shift();
+    row.hidden = false;
+    row.querySelector("input").focus();
+    more.hidden = !waiting.length;
+  });
+  set.append(more);
+}
+
+/** A form whose file goes to a route of the API. @param {HTMLFormElement} form */
+function uploads(form) {
+  const sending = form.querySelector("[data-sending]");
+  const words = form.querySelector("[data-words]");
+  const bar = form.querySelector("progress");
+  const wrong = form.querySelector("[data-wrong]");
+  const button = form.querySelector("button[type=submit]");
+  let cancel = () => {};
+
+  const progress = (share) => {
+    bar.value = share;
+    words.textContent = share < 1 ? `Sending, ${Math.floor(share * 100)} %` : "The server is looking at it";
+  };
+  const tell = (why) => {
+    wrong.hidden = !why;
+    wrong.textContent = why;
+  };
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    tell("");
+    button.disabled = true;
+    sending.hidden = false;
+    progress(0);
+    const { address, body } = parted(form);
+    const running = send(address, body, progress, { "X-CSRF-Token": form.dataset.csrf });
+    cancel = running.cancel;
+    try {
+      await running.answer;
+      location.assign(`${form.dataset.next}?${new URLSearchParams({ done: form.dataset.said })}`);
+    } catch (failure) {
+      sending.hidden = true;
+      button.disabled = false;
+      tell(failure.status === 401 ? "You are not signed in any more. Load this page again." : failure.message);
+    }
+  });
+  form.querySelector("[data-cancel]").addEventListener("click", () => cancel());
+  form.hidden = false;
+}
+
+/** What goes into the address, and what into the body, of an upload. @param {HTMLFormElement} form */
+function parted(form) {
+  const body = new FormData(form);
+  const query = new URLSearchParams();
+  for (const { name } of form.querySelectorAll("[data-query]")) {
+    if (!body.has(name)) continue;
+    query.set(name, body.get(name));
+    body.delete(name);
+  }
+  return { address: `${form.dataset.upload}${query.size ? `?${query}` : ""}`, body };
+}
+
+for (const button of document.querySelectorAll("[data-copy]")) copies(button);
+for (const set of document.querySelectorAll("fieldset.several-gateFields")) unfolds(set);
+for (const form of document.querySelectorAll("form[data-upload]")) uploads(form);
+for (const words of document.querySelectorAll("[data-without]")) words.hidden = true;

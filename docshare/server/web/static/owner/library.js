@@ -1,0 +1,160 @@
+/** The library: sends chosen and dropped files, a few at a time, and copies links. Without it, the page is for looking. */
+
+import { copyLink, send, takeDrops, tooLarge } from "../sending.js";
+import { byId, make } from "../viewer/dom.js";
+
+const AT_ONCE = 2;
+
+const { csrf, most } = byId("upload").dataset;
+const chooser = byId("file");
+const list = byId("uploads");
+
+/** @typedef {{ file: File, row: HTMLElement, words: HTMLElement, bar: HTMLProgressElement, ways: HTMLElement,
+ *   cancel: () => void }} Upload */
+
+/** @type {Upload[]} */
+const waiting = [];
+let running = 0;
+
+/** @param {File[]} files */
+function add(files) {
+  for (const file of files) {
+    const upload = draw(file);
+    list.append(upload.row);
+    const why = tooLarge(file, Number(most));
+    if (why) fail(upload, why);
+    else waiting.push(upload);
+  }
+  list.hidden = !list.children.length;
+  startMore();
+}
+
+/**
+ * @param {File} file
+ * @returns {Upload}
+ */
+function draw(file) {
+  const words = make("span", { class: "sent-words soft" }, "Waiting");
+  const bar = make("progress", { max: "1", value: "0", "aria-label": `Progress of ${file.name}` });
+  const stop = make("button", { class: "button small", type: "button", "aria-label": `Cancel ${file.name}` }, "Cancel");
+  const ways = make("span", { class: "sent-ways" }, stop);
+  const row = make("li", { class: "sent" }, make("span", { class: "sent-name" }, file.name), bar, words, ways);
+  const upload = { file, row, words, bar, ways, cancel: () => leave(upload) };
+  stop.addEventListener("click", () => upload.cancel());
+  return upload;
+}
+
+function startMore() {
+  while (running < AT_ONCE && waiting.length) start(waiting.shift());
+}
+
+/** @param {Upload} upload */
+async function start(upload) {
+  running += 1;
+  const form = new FormData();
+  form.append("file", upload.file, upload.file.name);
+  const sending = send("/api/account/files", form, (share) => progress(upload, share), { "X-CSRF-Token": csrf });
+  upload.cancel = sending.cancel;
+  try {
+    finish(upload, await sending.answer);
+  } catch (failure) {
+    if (failure.status === 401) fail(upload, "You are not signed in any more. Load this page again, and sign in.");
+    else if (failure.message) fail(upload, failure.message);
+    else leave(upload);
+  }
+  running -= 1;
+  startMore();
+  if (!running) refresh();
+}
+
+/**
+ * @param {Upload} upload
+ * @param {number} share  0 to 1
+ */
+function progress(upload, share) {
+  upload.bar.value = share;
+  // Word and PowerPoint files are converted once they are there, which takes a moment.
+  upload.words.textContent = share < 1 ? `Sending, ${Math.floor(share * 100)} %` : "Making the link";
+}
+
+/**
+ * @param {Upload} upload
+ * @param {{ uuid: string, shareUrl: string }} made
+ */
+function finish({ file, words, bar, ways }, made) {
+  const link = make("a", { href: made.shareUrl }, made.shareUrl);
+  const copy = make("button", { class: "button small primary", type: "button", "aria-label": `Copy the link of ${file.name}` });
+  copy.textContent = "Copy";
+  copy.addEventListener("click", () => copyLink(link, copy));
+  bar.remove();
+  words.replaceChildren(link);
+  const settings = make("a", { class: "button small", href: `/files/${made.uuid}` }, "Settings");
+  settings.setAttribute("aria-label", `Settings of ${file.name}`);
+  ways.replaceChildren(copy, settings);
+  tell(`${file.name} is shared.`);
+}
+
+/**
+ * @param {Upload} upload
+ * @param {string} why
+ */
+function fail(upload, why) {
+  const { file, words, bar, ways } = upload;
+  const remove = make("button", { class: "button small", type: "button", "aria-label": `Remove ${file.name} from this list` });
+  remove.textContent = "Remove";
+  remove.addEventListener("click", () => leave(upload));
+  bar.remove();
+  words.className = "sent-words wrong";
+  words.textContent = why;
+  ways.replaceChildren(remove);
+  tell(`${file.name} was not shared. ${why}`);
+}
+
+/** @param {Upload} upload */
+function leave(upload) {
+  const at = waiting.indexOf(upload);
+  if (at >= 0) waiting.splice(at, 1);
+  const had = upload.row.contains(document.activeElement);
+  upload.row.remove();
+  list.hidden = !list.children.length;
+  if (had) chooser.focus();
+}
+
+/** @param {string} words  for those who do not see the list */
+function tell(words) {
+  byId("told").textContent = words;
+}
+
+/** Show the list as it is now. Whoever is in it keeps it as it was. */
+function refresh() {
+  const request = new XMLHttpRequest();
+  request.open("GET", location.href);
+  request.responseType = "document";
+  request.addEventListener("load", () => {
+    const shown = byId("library");
+    const fresh = request.status === 200 && request.response?.getElementById("library");
+    if (!fresh || shown.contains(document.activeElement)) return;
+    shown.replaceWith(document.adoptNode(fresh));
+    offerCopies();
+  });
+  request.send();
+}
+
+function offerCopies() {
+  for (const button of document.querySelectorAll("[data-copy]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => copyLink(button.parentElement.querySelector("a"), button));
+  }
+}
+
+chooser.addEventListener("change", () => {
+  add([...chooser.files]);
+  chooser.value = "";
+});
+takeDrops(byId("drop"), add);
+window.addEventListener("beforeunload", (event) => {
+  if (running || waiting.length) event.preventDefault();
+});
+offerCopies();
+byId("without").hidden = true;
+byId("drop").hidden = false;

@@ -1,0 +1,103 @@
+/** Sending files with their progress, and what belongs to it: drops anywhere on a page, sizes in words, links to copy. */
+
+const TOO_LATE_MS = 15 * 60 * 1000;
+
+/** Why nothing came of it. ``message`` is for people, empty where they cancelled it; ``status`` 0 without an answer. */
+export class Failure extends Error {
+  /**
+   * @param {string} words
+   * @param {number} [status]
+   */
+  constructor(words, status = 0) {
+    super(words);
+    this.status = status;
+  }
+}
+
+/**
+ * @param {string} address
+ * @param {FormData} form
+ * @param {(share: number) => void} progress  told how much is sent: 0 to 1
+ * @param {Record<string, string>} [headers]
+ * @returns {{ answer: Promise<any>, cancel: () => void }} the JSON of the answer, or a ``Failure``
+ */
+export function send(address, form, progress, headers = {}) {
+  // fetch does not tell how much of a body is sent.
+  const request = new XMLHttpRequest();
+  const answer = new Promise((resolve, reject) => {
+    const fail = (words) => () => reject(new Failure(words));
+    request.open("POST", address);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    request.timeout = TOO_LATE_MS;
+    request.responseType = "json";
+    request.upload.addEventListener("progress", ({ loaded, total }) => progress(total ? loaded / total : 0));
+    request.addEventListener("load", () => {
+      const { status, response } = request;
+      if (status === 200 && response) resolve(response);
+      else reject(new Failure(told(response), status));
+    });
+    request.addEventListener("error", fail("The server did not answer. Is there a network?"));
+    request.addEventListener("timeout", fail("The server did not answer in time."));
+    request.addEventListener("abort", fail(""));
+    request.send(form);
+  });
+  return { answer, cancel: () => request.abort() };
+}
+
+/** @param {any} problem  what the server said */
+function told(problem) {
+  if (!problem?.detail) return "The server could not take this document.";
+  return [problem.detail, problem.hint].filter(Boolean).join(" ");
+}
+
+/**
+ * @param {File} file
+ * @param {number} most  bytes of a PDF
+ * @returns {string} why it need not be sent, or ""
+ */
+export function tooLarge(file, most) {
+  // Word and PowerPoint files have limits of their own, which the server knows.
+  if (file.size <= most || !/\.pdf$/i.test(file.name)) return "";
+  return `This file is too large: it has ${size(file.size)}, and at most ${size(most)} are possible.`;
+}
+
+/** @param {number} bytes */
+export function size(bytes) {
+  return bytes < 1024 * 1024 ? `${Math.floor(bytes / 1024)} KB` : `${Math.floor((bytes / 1024 / 1024) * 10) / 10} MB`;
+}
+
+/**
+ * Anywhere on the page: a file that misses the place would replace the page by itself.
+ *
+ * @param {Element} place  shows that something can be dropped
+ * @param {(files: File[]) => void} take
+ */
+export function takeDrops(place, take) {
+  const over = (is) => place.classList.toggle("is-over", is);
+  window.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    over(event.dataTransfer?.types.includes("Files") ?? false);
+  });
+  window.addEventListener("dragleave", (event) => {
+    if (!event.relatedTarget) over(false);
+  });
+  window.addEventListener("drop", (event) => {
+    event.preventDefault();
+    over(false);
+    take([...(event.dataTransfer?.files ?? [])]);
+  });
+}
+
+/**
+ * @param {HTMLAnchorElement} link
+ * @param {Element} button  says how it went
+ */
+export async function copyLink(link, button) {
+  try {
+    await navigator.clipboard.writeText(link.href);
+    button.textContent = "Copied";
+  } catch {
+    getSelection()?.selectAllChildren(link);
+    button.textContent = "Selected: press Ctrl+C";
+  }
+}

@@ -1,0 +1,289 @@
+"""Every kind of credential at every route under /api (section Authentication; hardening M33), typed by hand."""
+
+import io
+import ipaddress
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from werkzeug.test import TestResponse
+
+from docshare.contract.scopes import SCOPES
+from docshare.server.services import callers, claiming
+from tests.api.hooks import URL, create
+from tests.api.table import ALL, UNKNOWN_UUID
+from tests.support.anonymous import Anonymous, share
+from tests.support.app import make_app
+from tests.support.cast import World
+from tests.support.designing import IMPORT, STATUS, Studio, studio_at
+from tests.support.images import picture
+from tests.support.owner import signed_in
+from tests.support.pdfs import simple_pdf
+from tests.support.source import NAME
+
+COLUMNS = """
+  nothing basic   unknown key     all     most    one     refresh manage  expired claimed claim   design  cookie  page
+"""
+"""``all``, ``most``, ``one``: an app's access token with every scope, with every one but ``profile``, and with that
+alone; ``manage`` of the file that is asked for, ``expired`` of one whose token is too old, ``claimed`` of one that has
+an owner by now; ``design``: a JWT of a design tool; ``cookie``: of a signed-in browser; ``page``: that and its CSRF
+token."""
+
+TABLE = """
+GET    /api/v1
+  200     200     200     200     200     200     200     200     200     200     200     200     200     200     200
+GET    /api/v1/openapi.json
+  200     200     200     200     200     200     200     200     200     200     200     200     200     200     200
+POST   /api/files
+  200     200     200     200     200     200     200     200     200     200     200     200     200     200     200
+GET    /api/files/{uuid}/qr-code
+  200     200     200     200     200     200     200     200     200     200     200     200     200     200     200
+GET    /api/files/{uuid}/metadata
+  200     200     200     200     200     200     200     200     200     200     200     200     200     200     200
+POST   /api/v1/files
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/files
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+POST   /api/v1/files/import
+  401     401     401     400     400     400     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/files/{uuid}
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+DELETE /api/v1/files/{uuid}
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+PUT    /api/v1/files/{uuid}/settings
+  401     401     401     200     200     200     scope   401     200     401     404     401     401     401     401
+GET    /api/v1/files/{uuid}/content
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+POST   /api/v1/files/{uuid}/content
+  401     401     401     200     200     200     scope   401     403     403     403     401     401     401     401
+POST   /api/v1/files/{uuid}/restore
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+POST   /api/v1/files/claim
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/files/{uuid}/qr-code
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+POST   /api/v1/files/{uuid}/assets
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/files/{uuid}/variants
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+POST   /api/v1/files/{uuid}/variants
+  401     401     401     201     201     201     scope   401     401     401     401     401     401     401     401
+PUT    /api/v1/files/{uuid}/variants/{variantUuid}
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+DELETE /api/v1/files/{uuid}/variants/{variantUuid}
+  401     401     401     204     204     204     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/files/{uuid}/invites
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+POST   /api/v1/files/{uuid}/invites
+  401     401     401     201     201     201     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/files/{uuid}/readership
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/files/{uuid}/readership/pages
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/files/{uuid}/readership/sessions
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/files/{uuid}/readership/sessions/{sessionId}
+  401     401     401     404     404     404     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/files/{uuid}/page-marks
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/files/{uuid}/annotations
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/files/{uuid}/feedback
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/events
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/gate-responses
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/activity
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+POST   /api/v1/webhooks
+  401     401     401     201     201     201     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/webhooks
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+DELETE /api/v1/webhooks/{uuid}
+  401     401     401     204     204     204     scope   401     401     401     401     401     401     401     401
+POST   /api/v1/webhooks/{uuid}/test
+  401     401     401     404     404     404     scope   401     401     401     401     401     401     401     401
+POST   /api/v1/webhooks/{uuid}/enable
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+GET    /api/v1/webhooks/{uuid}/deliveries
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     401     401
+POST   /api/v1/webhooks/{uuid}/deliveries/{id}/redeliver
+  401     401     401     404     404     404     scope   401     401     401     401     401     401     401     401
+POST   /api/webhooks
+  401     401     401     201     201     201     scope   401     401     401     401     401     401     403     201
+GET    /api/webhooks
+  401     401     401     200     200     200     scope   401     401     401     401     401     401     200     200
+DELETE /api/webhooks/{uuid}
+  401     401     401     204     204     204     scope   401     401     401     401     401     401     403     204
+POST   /api/webhooks/{uuid}/test
+  401     401     401     404     404     404     scope   401     401     401     401     401     401     403     404
+GET    /api/v1/user
+  401     401     401     200     200     scope   200     401     401     401     401     401     401     401     401
+POST   /api/account/files
+  401     401     401     401     401     401     401     401     401     401     401     401     401     403     200
+POST   /api/account/files/{uuid}/content
+  401     401     401     401     401     401     401     401     401     401     401     401     401     403     200
+POST   /api/account/files/{uuid}/assets
+  401     401     401     401     401     401     401     401     401     401     401     401     401     403     200
+POST   /api/v1/design-tool/import
+  401     401     401     401     401     401     401     401     401     401     401     401     200     401     401
+POST   /api/v1/design-tool/design/status
+  401     401     401     401     401     401     401     401     401     401     401     401     200     401     401
+"""
+"""Route, and below it what each column's credential gets, told apart by the problem's code where there is one."""
+
+CODES = {
+    "401": "unauthorized",
+    "403": "forbidden",
+    "404": "not_found",
+    "400": "bad_request",
+    "scope": "insufficient_scope",
+}
+
+Row = tuple[str, str, dict[str, str]]
+
+
+def rows() -> list[Row]:
+    """``(method, path, column -> what it gets)``."""
+    lines = TABLE.strip().splitlines()
+    names = COLUMNS.split()
+    return [
+        (*head.split(), dict(zip(names, cells.split(), strict=True)))  # type: ignore[misc]
+        for head, cells in zip(lines[::2], lines[1::2], strict=True)
+    ]
+
+
+@dataclass
+class Holders:
+    """Whoever shows a credential: ``headers`` by column, and the manage tokens' files; ``studio``: the design tool."""
+
+    world: World
+    studio: Studio
+    headers: dict[str, dict[str, str]]
+    files: dict[str, Anonymous]
+    session: Any
+
+    def ask(self, column: str, method: str, path: str) -> TestResponse:
+        """One request that is right but for its credential."""
+        names = self.names(column, method, path)
+        address = re.sub(r"{(\w+)}", lambda found: names[found[1]], path)
+        browser = self.session if column in ("cookie", "page") else self.world.app.test_client()
+        sent = SENT.get((method, path), lambda holders: {})(self)
+        return browser.open(address, method=method, headers=self.headers[column], buffered=True, **sent)
+
+    def names(self, column: str, method: str, path: str) -> dict[str, str]:
+        """What the path names: things of Pia's, made for this one request; of a manage token, its own file."""
+        pia, found = self.world.pia, {"id": "1", "sessionId": UNKNOWN_UUID}
+        if "/webhooks/{uuid}" in path:
+            unknown = path.endswith("/test")  # which would call it
+            return found | {"uuid": UNKNOWN_UUID if unknown else create(pia)["webhook"]["uuid"]}
+        if "{uuid}" in path:
+            found["uuid"] = self.files[column].uuid if column in self.files else pia.upload()["uuid"]
+        if "{variantUuid}" in path:
+            owned = pia.upload()["uuid"]
+            made = pia.post(f"/api/v1/files/{owned}/variants", json={"label": "Ann"}).get_json()
+            found |= {"uuid": owned, "variantUuid": made["uuid"]}
+        if path.endswith("/restore") and column not in self.files:
+            assert pia.delete(f"/api/v1/files/{found['uuid']}").status_code == 200
+        return found
+
+
+def document() -> dict[str, Any]:
+    return {"data": {"file": (io.BytesIO(simple_pdf()), "a.pdf")}}
+
+
+def logo() -> dict[str, Any]:
+    return {"data": {"kind": "logo", "file": (io.BytesIO(picture()), "a.png")}}
+
+
+HOOK = {"json": {"url": URL, "events": ["file.viewed"]}}
+FILE = "/api/v1/files/{uuid}"
+SENT: dict[tuple[str, str], Callable[[Holders], dict[str, Any]]] = {
+    ("POST", "/api/files"): lambda holders: document(),
+    ("POST", "/api/v1/files"): lambda holders: document(),
+    ("POST", f"{FILE}/content"): lambda holders: document(),
+    ("POST", f"{FILE}/assets"): lambda holders: logo(),
+    ("POST", "/api/v1/files/import"): lambda holders: {"json": {}},
+    ("POST", "/api/v1/files/claim"): lambda holders: {"json": {"claimToken": share(holders.world).claim_token}},
+    ("PUT", f"{FILE}/settings"): lambda holders: {"json": {"viewerMode": "flipbook"}},
+    ("POST", f"{FILE}/variants"): lambda holders: {"json": {"label": "Ann"}},
+    ("PUT", f"{FILE}/variants/{{variantUuid}}"): lambda holders: {"json": {"label": "Ben"}},
+    ("POST", f"{FILE}/invites"): lambda holders: {"json": {"email": "ann@example.com"}},
+    ("POST", "/api/account/files"): lambda holders: document(),
+    ("POST", "/api/account/files/{uuid}/content"): lambda holders: document(),
+    ("POST", "/api/account/files/{uuid}/assets"): lambda holders: logo(),
+    ("POST", IMPORT): lambda holders: {
+        "json": {"url": holders.studio.source.url(), "designToken": holders.studio.design()}
+    },
+    ("POST", STATUS): lambda holders: {"json": {"designToken": holders.studio.design()}},
+    ("POST", "/api/v1/webhooks"): lambda holders: HOOK,
+    ("POST", "/api/webhooks"): lambda holders: HOOK,
+}
+"""What a request says besides its address."""
+
+
+@pytest.fixture
+def studio(make: Callable[..., World], cert: Path) -> Iterator[Studio]:
+    """A design tool and an instance that knows it, and where every other name is found too."""
+    with studio_at(cert, make, anonymous_uploads=True) as studio:
+        here, there = ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("93.184.216.34")
+        studio.world.rt.outbound.resolve = lambda host: [here if host == NAME else there]
+        yield studio
+
+
+@pytest.fixture
+def holders(studio: Studio) -> Holders:
+    world = studio.world
+    expired = share(world, days=60)
+    world.clock.advance(days=30)
+    manage, claimed, unclaimed = share(world), share(world), share(world)
+    claiming.claim(world.rt, callers.authenticate(world.rt, f"Bearer {world.mal.key}"), claimed.claim_token)
+    app, session = make_app(world), signed_in(world, world.pia)
+    csrf = re.search(r'name="csrf" value="([^"]+)"', session.get("/login").text)
+    assert csrf is not None
+    most = app.tokens(scope=" ".join(set(SCOPES) - {"profile"}))
+    bearers = {
+        "unknown": "ds_live_" + "x" * 32,
+        "key": world.pia.key,
+        "all": app.tokens(scope=" ".join(SCOPES))["access_token"],
+        "most": most["access_token"],
+        "one": app.tokens(scope="profile")["access_token"],
+        "refresh": most["refresh_token"],
+        "manage": manage.manage_token,
+        "expired": expired.manage_token,
+        "claimed": claimed.manage_token,
+        "claim": unclaimed.claim_token,
+        "design": studio.user(),
+    }
+    headers = {column: {"Authorization": f"Bearer {token}"} for column, token in bearers.items()}
+    headers |= {"nothing": {}, "basic": {"Authorization": "Basic cGlhOnBpYQ=="}}
+    headers |= {"cookie": {}, "page": {"X-CSRF-Token": csrf[1]}}
+    return Holders(world, studio, headers, {"manage": manage, "expired": expired, "claimed": claimed}, session)
+
+
+def outcome(answer: TestResponse) -> str:
+    """The word of the table for ``answer``."""
+    status = str(answer.status_code)
+    if answer.status_code < 400:
+        return status
+    code = answer.get_json()["code"]
+    return next(
+        (word for word, known in CODES.items() if known == code and word in (status, "scope")), f"{status} {code}"
+    )
+
+
+@pytest.mark.parametrize(("method", "path", "expected"), rows(), ids=[" ".join(row[:2]) for row in rows()])
+def test_who_shows_what_gets_this(holders: Holders, method: str, path: str, expected: dict[str, str]) -> None:
+    answers = {column: holders.ask(column, method, path) for column in expected}
+    assert {column: outcome(answer) for column, answer in answers.items()} == expected
+    for column, answer in answers.items():
+        challenge = answer.headers.get("WWW-Authenticate", "")
+        assert challenge.startswith("Bearer") == (answer.status_code in (401, 403)), column
+
+
+def test_no_route_is_missing() -> None:
+    assert sorted((method, path) for method, path, _ in rows()) == sorted(row[:2] for row in ALL)

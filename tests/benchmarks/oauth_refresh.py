@@ -1,0 +1,100 @@
+"""Twenty refreshes of one token at once, a hundred times over: python -m tests.benchmarks.oauth_refresh [ROUNDS]
+
+Of each twenty one must win and nineteen must hear ``invalid_grant``, the winner's tokens must work, and the grant must
+outlive every round. The server is one of its own, each request has a connection of its own.
+"""
+
+import hashlib
+import json
+import re
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from base64 import urlsafe_b64encode
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import requests
+
+from tests.support.served import Served, docshare, home, served
+
+AT_ONCE = 20
+CLIENT = "docshare-cli"
+REDIRECT = "http://127.0.0.1:49152/callback"
+VERIFIER = "v" * 43
+
+
+def approved(server: Served) -> dict[str, Any]:
+    """The tokens that an approval in the owner's browser ends in."""
+    link = ["admin", "--data", str(server.data_dir), "login-link", "owner@example.com", "--json"]
+    url = json.loads(docshare(*link, env=home(server.data_dir.parent)).stdout)["url"]
+    asked = {
+        "response_type": "code",
+        "client_id": CLIENT,
+        "redirect_uri": REDIRECT,
+        "scope": "files:read",
+        "code_challenge": urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode(),
+        "code_challenge_method": "S256",
+    }
+    with requests.Session() as browser:
+        browser.post(url, timeout=10).raise_for_status()
+        address = f"{server.url}/oauth/authorize?{urlencode(asked)}"
+        found = re.search(r'name="csrf" value="([^"]+)"', browser.get(address, timeout=10).text)
+        assert found is not None
+        form = {"csrf": found[1], "decision": "approve"}
+        back = browser.post(address, data=form, timeout=10, allow_redirects=False).headers["Location"]
+    code = parse_qs(urlsplit(back).query)["code"][0]
+    return ask(server, grant_type="authorization_code", code=code, redirect_uri=REDIRECT, code_verifier=VERIFIER).json()
+
+
+def ask(server: Served, **form: str) -> requests.Response:
+    """One request of the app for tokens."""
+    return requests.post(f"{server.url}/oauth/token", data={"client_id": CLIENT, **form}, timeout=60)
+
+
+def at_once(server: Served, token: str) -> list[requests.Response]:
+    """The answers to ``AT_ONCE`` refreshes of ``token`` that start in one moment."""
+    answers: list[requests.Response] = []
+    start = threading.Barrier(AT_ONCE)
+
+    def refresh() -> None:
+        start.wait()
+        answers.append(ask(server, grant_type="refresh_token", refresh_token=token))
+
+    threads = [threading.Thread(target=refresh) for _ in range(AT_ONCE)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+def main(rounds: int) -> int:
+    """Run, print, and return the exit code."""
+    seconds, ends, works = [], Counter[str](), 0
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder), DOCSHARE_ADDRESS_LIMIT="1000000") as server:
+        held = approved(server)
+        for _ in range(rounds):
+            began = time.monotonic()
+            answers = at_once(server, held["refresh_token"])
+            seconds.append(time.monotonic() - began)
+            ends.update(answer.json().get("error", "won") for answer in answers)
+            winners = [answer.json() for answer in answers if answer.status_code == 200]
+            if len(winners) != 1:
+                print(f"{len(winners)} winners: the grant is lost" if not winners else f"{len(winners)} winners")
+                break
+            (held,) = winners
+            headers = {"Authorization": f"Bearer {held['access_token']}"}
+            works += requests.get(f"{server.url}/api/v1/files", headers=headers, timeout=10).status_code == 200
+    print(f"rounds {len(seconds)} of {rounds}, {AT_ONCE} at once: {dict(ends)}")
+    print(f"rounds whose winner's token worked: {works}")
+    print(f"seconds for {AT_ONCE}: median {statistics.median(seconds):.3f}, slowest {max(seconds):.3f}")
+    return 0 if ends == {"won": rounds, "invalid_grant": rounds * (AT_ONCE - 1)} and works == rounds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 100))

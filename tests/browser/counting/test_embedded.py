@@ -1,0 +1,26 @@
+"""The embed page inside a page of another site: it shows the document, and who reads it there is counted."""
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.support.browsing import visitor
+from tests.support.counted import Document
+from tests.support.framing import framed, framing
+from tests.support.waiting import eventually
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["another port", "another site"])
+def test_a_frame_of_another_origin_shows_and_counts(people: Browser, document: Document, host: str) -> None:
+    address = document.url.replace(f"/{document.short_id}", f"/embed/{document.short_id}")
+    with framing(address, host) as elsewhere, visitor(people) as person:
+        person.page.goto(elsewhere)
+        frame = framed(person.page)
+        frame.locator(".pages.is-live .page.is-ready:not([inert])").first.wait_for()
+        frame.locator("#stage, body").first.click()
+        person.page.wait_for_timeout(3_000)
+        person.page.goto("about:blank")
+        eventually(document.is_left)
+    (row,) = document.after_everybody_left()
+    assert (row["type"], row["pagesViewed"]) == ("view", 1)
+    assert document.views == 1
+    assert document.sessions("source") == [("Embed",)]

@@ -1,0 +1,216 @@
+"""Account, webhooks and sign-in in a real browser: keys and apps that work or do not, and how it looks everywhere."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import requests
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.app import VERIFIER, challenge_of
+from tests.support.axe import serious
+from tests.support.browsing import PHONE, Visitor, visitor
+from tests.support.served import Served, docshare, home, served
+
+PHONES = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
+PASSWORD = "correct horse battery"
+REDIRECT = "http://127.0.0.1:9/callback"  # where nobody listens: its address is all that is looked at
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder: Path = tmp_path_factory.mktemp("office")
+    with served(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8") as running:
+        yield running
+
+
+def admin(server: Served, *words: str) -> Any:
+    """What an admin command prints as JSON."""
+    done = docshare("admin", "--data", str(server.data_dir), *words, "--json", env=home(server.data_dir.parent))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def enter(page: Page, server: Served) -> None:
+    """Sign in by the link of ``docshare dashboard``."""
+    done = docshare("dashboard", "--data", str(server.data_dir), env=home(server.data_dir.parent))
+    assert done.returncode == 0, done.stderr
+    page.goto(done.stdout.strip())
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_url(f"{server.url}/files")
+
+
+@pytest.fixture
+def person(browser: Browser, office: Served) -> Iterator[Visitor]:
+    """The owner at a desk, signed in, who must have met nothing odd by the end of the test."""
+    with visitor(browser, permissions=["clipboard-read", "clipboard-write"]) as found:
+        enter(found.page, office)
+        yield found
+        assert found.complaints == []
+        assert found.origins() == {office.url}
+
+
+def go(person: Visitor, server: Served, path: str = "/account") -> Page:
+    person.page.goto(server.url + path)
+    return person.page
+
+
+def status_of(server: Served, key: str) -> int:
+    return requests.get(f"{server.url}/api/v1/user", headers={"Authorization": f"Bearer {key}"}, timeout=10).status_code
+
+
+def confirm(page: Page, row: str, word: str = "Revoke") -> None:
+    """Press the button of the line that holds ``row``, and the one that it uncovers."""
+    line = page.locator(".list > li", has_text=row)
+    line.locator("summary", has_text=word).click()
+    line.get_by_role("button", name=f"Yes, {word.lower()}").click()
+
+
+# --- keys, apps, passwords -------------------------------------------------------------------------------------------
+
+
+def test_a_key_made_in_the_browser_works_in_the_api_until_it_is_revoked(person: Visitor, office: Served) -> None:
+    page = go(person, office)
+    page.get_by_label("Name of a new key").fill("made by hand")
+    page.get_by_role("button", name="Make a key").click()
+    key = page.locator("#secret").inner_text()
+    page.get_by_role("button", name="Copy the key").click()
+    assert page.evaluate("navigator.clipboard.readText()") == key
+    assert status_of(office, key) == 200
+    page.goto(f"{office.url}/account")
+    expect(page.get_by_text("made by hand", exact=True)).to_be_visible()
+    assert key not in page.content()
+    confirm(page, "made by hand")
+    expect(page.get_by_role("status")).to_contain_text("The key made by hand is revoked")
+    expect(page.get_by_text("made by hand", exact=True)).to_have_count(0)
+    assert status_of(office, key) == 401
+
+
+def test_one_press_on_revoke_revokes_nothing(person: Visitor, office: Served) -> None:
+    page = go(person, office)
+    page.locator("summary", has_text="Revoke").last.click()
+    expect(page.get_by_role("button", name="Yes, revoke")).to_be_visible()
+    assert status_of(office, office.token) == 200
+
+
+def test_an_app_that_was_allowed_in_the_browser_is_revoked_there(browser: Browser, office: Served) -> None:
+    app = admin(office, "client", "create", "Sales board", "--redirect-uri", "http://127.0.0.1/callback", "--public")
+    query = urlencode({
+        "response_type": "code", "client_id": app["clientId"], "redirect_uri": REDIRECT, "scope": "profile",
+        "state": "s", "code_challenge": challenge_of(VERIFIER), "code_challenge_method": "S256",
+    })  # fmt: skip
+    with visitor(browser) as person:
+        page = person.page
+        enter(page, office)
+        page.route(f"{REDIRECT}**", lambda route: route.fulfill(body="back in the app"))
+        page.goto(f"{office.url}/oauth/authorize?{query}")
+        page.get_by_role("button", name="Allow", exact=True).click()
+        page.wait_for_url(f"{REDIRECT}**")
+        (code,) = re.findall(r"[?&]code=([^&]+)", page.url)
+        form = {"grant_type": "authorization_code", "client_id": app["clientId"], "redirect_uri": REDIRECT,
+                "code": code, "code_verifier": VERIFIER}  # fmt: skip
+        tokens = requests.post(f"{office.url}/oauth/token", data=form, timeout=10).json()
+        assert status_of(office, tokens["access_token"]) == 200
+        page.goto(f"{office.url}/account")
+        expect(page.locator(".list > li", has_text="Sales board")).to_contain_text("See your account and plan")
+        confirm(page, "Sales board")
+        expect(page.get_by_role("status")).to_contain_text("no access any more")
+        assert status_of(office, tokens["access_token"]) == 401
+
+
+def test_a_password_is_set_and_signs_in_where_one_wanted_to_go(browser: Browser, office: Served) -> None:
+    with visitor(browser) as person, visitor(browser) as elsewhere:
+        enter(person.page, office)
+        page = go(person, office)
+        page.get_by_label("Password", exact=True).fill(PASSWORD)
+        page.get_by_role("button", name="Set the password").click()
+        expect(page.get_by_role("status")).to_contain_text("The password is set")
+        other = elsewhere.page
+        other.goto(f"{office.url}/webhooks")
+        other.get_by_role("link", name="Sign in with it").click()
+        other.get_by_label("E-mail address").fill("owner@example.com")
+        other.get_by_label("Password").fill("not this one")
+        other.get_by_role("button", name="Sign in").click()
+        expect(other.get_by_role("alert")).to_contain_text("do not belong together")
+        expect(other.get_by_label("E-mail address")).to_have_value("owner@example.com")
+        expect(other.get_by_label("Password")).to_have_value("")
+        other.get_by_label("Password").fill(PASSWORD)
+        other.get_by_role("button", name="Sign in").click()
+        expect(other).to_have_url(f"{office.url}/webhooks")
+        page.reload()
+        page.get_by_role("button", name="Sign out everywhere else").click()
+        expect(page.get_by_role("status")).to_contain_text("Signed out of")
+        other.reload()
+        expect(other.get_by_role("heading", name="Sign in")).to_be_visible()
+        page.locator("summary", has_text="Remove the password").click()
+        page.get_by_role("button", name="Yes, remove the password").click()
+        expect(page.get_by_text("You sign in by links.")).to_be_visible()
+
+
+# --- webhooks --------------------------------------------------------------------------------------------------------
+
+
+def test_a_webhook_is_made_tried_out_and_deleted(person: Visitor, office: Served) -> None:
+    page = go(person, office, "/webhooks")
+    if not page.get_by_label("Address").is_visible():
+        page.get_by_text("New webhook").click()
+    page.get_by_label("Address").fill("http://127.0.0.1:9/hook")  # nobody listens there
+    page.get_by_label("file.viewed").check()
+    page.get_by_role("button", name="Create the webhook").click()
+    secret = page.locator("#secret").inner_text()
+    assert re.fullmatch("whsec_[0-9a-f]{64}", secret)
+    page.get_by_role("link", name="Try it out").click()
+    assert secret not in page.content()
+    page.get_by_role("button", name="Send a test event").click()
+    expect(page.get_by_role("status")).to_contain_text(re.compile(r"Not delivered, after \d+ ms\. The receiver "))
+    page.locator("summary", has_text="Delete").click()
+    page.get_by_role("button", name="Yes, delete").click()
+    expect(page.get_by_role("status")).to_contain_text("The webhook is deleted.")
+
+
+# --- looks -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("window", [{}, {"color_scheme": "dark"}, PHONES], ids=["light", "dark", "phone"])
+def test_every_page_is_accessible_and_fits_the_window(browser: Browser, office: Served, window: dict[str, Any]) -> None:
+    url = "http://127.0.0.1:9/" + "a-long-path-without-any-space-in-it/" * 6
+    with visitor(browser, **window) as person:
+        page = person.page
+        page.goto(f"{office.url}/login")
+        fits(page)
+        page.get_by_label("E-mail address").fill("x" * 80)
+        page.get_by_label("Password").fill("x")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("alert")).to_be_visible()
+        fits(page)
+        enter(page, office)
+        page.goto(f"{office.url}/account")
+        page.get_by_label("Name of a new key").fill("W" * 120)
+        page.get_by_role("button", name="Make a key").click()
+        for place in page.locator("summary").all():
+            place.click()
+        fits(page)
+        page.goto(f"{office.url}/webhooks?file=00000000-0000-4000-8000-000000000000")
+        page.get_by_label("Address").fill(url)
+        page.get_by_label("file.viewed").check()
+        page.get_by_label("Files", exact=True).select_option("")
+        fits(page)
+        page.get_by_role("button", name="Create the webhook").click()
+        fits(page)
+        page.get_by_role("link", name="Try it out").click()
+        page.get_by_role("button", name="Send a test event").click()
+        page.locator("summary", has_text="Delete").click()
+        fits(page)
+        page.get_by_role("button", name="Yes, delete").click()
+        assert person.origins() == {office.url}
+
+
+def fits(page: Page) -> None:
+    """The page has no serious fault and cannot be scrolled sideways."""
+    assert serious(page) == []
+    wide = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
+    assert page.evaluate(wide) <= 0, page.url

@@ -1,0 +1,250 @@
+"""The pages of one file in a real browser: what is drawn, changed and sent there is on the share page."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from docshare.server.services import hotspots
+from tests.contract.settings_table import FORM
+from tests.support.axe import serious
+from tests.support.browsing import PHONE, visitor
+from tests.support.cast import World
+from tests.support.images import frame, picture
+from tests.support.owner import put, signed_in
+from tests.support.pdfs import A4, simple_pdf
+from tests.support.timed import listening
+
+COOKIE = "docshare_session"
+HANDHELD = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}
+NAMES = ("overview", "settings", "looks", "links", "link", "invites", "hotspots", "assets", "replace")
+SHOTS = os.environ.get("DOCSHARE_TEST_SHOTS")  # a folder for pictures to be looked at
+SPOT = """() => {
+  const [spot, paper] = [".hotspot", ".page"].map((name) => document.querySelector(name).getBoundingClientRect());
+  return [(spot.x - paper.x) / paper.width, (spot.y - paper.y) / paper.height, spot.width / paper.width,
+    spot.height / paper.height];
+}"""
+
+
+@dataclass
+class Desk:
+    """A document of Pia's on a server, and the cookie with which she is signed in."""
+
+    world: World
+    url: str
+    made: dict[str, Any]
+    cookie: str
+
+    def address(self, tail: str = "") -> str:
+        return f"{self.url}/files/{self.made['uuid']}{tail}"
+
+    @contextmanager
+    def owner(self, browser: Browser, tail: str = "", **options: Any) -> Iterator[Page]:
+        """A page of the file in the owner's browser, which must have met nothing odd by the end."""
+        with visitor(browser, **options) as person:
+            person.context.add_cookies([{"name": COOKIE, "value": self.cookie, "url": self.url}])
+            person.page.goto(self.address(tail))
+            yield person.page
+            assert person.complaints == []
+            assert person.origins() == {self.url}
+
+    def tail(self, name: str) -> str:
+        """Where the page of that name is; that of one link has no place in the navigation."""
+        if name == "link":
+            path = f"/api/v1/files/{self.made['uuid']}/variants"
+            return f"/links/{self.world.pia.get(path).get_json()['variants'][0]['uuid']}"
+        return "" if name == "overview" else f"/{name}"
+
+
+@pytest.fixture
+def desk(world: World) -> Iterator[Desk]:
+    """Three pages, with one of everything that an owner can add."""
+    made = world.pia.upload(simple_pdf(pages=3, size=A4), name="Series A deck.pdf")
+    path = f"/api/v1/files/{made['uuid']}"
+    for label in ("Northwind", "Ann Lee"):
+        assert world.pia.post(f"{path}/variants", json={"label": label}).status_code == 201
+    assert world.pia.post(f"{path}/invites", json={"email": "ann@example.com", "mail": False}).status_code == 201
+    for kind, content in (("logo", picture()), ("hotspot-audio", frame() * 400)):
+        sent = {"kind": kind, "file": (io.BytesIO(content), "file")}
+        assert world.pia.post(f"{path}/assets", data=sent).status_code == 200
+    hotspots.add(world.rt, made["uuid"], {"page": "2", "rect": "0.1,0.1,0.3,0.1", "link": "https://film.example/one"})
+    put(world, made, gateFields=FORM, slug="series-a")
+    cookie = signed_in(world, world.pia).get_cookie(COOKIE)
+    assert cookie is not None
+    with listening(world) as url:
+        yield Desk(world, url, made, cookie.value)
+
+
+def settle(page: Page) -> None:
+    """Wait until every picture is there."""
+    page.evaluate("Promise.all([...document.images].map((image) => image.decode()))")
+
+
+def keep(page: Page, name: str) -> None:
+    if SHOTS:
+        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+
+
+def fits(page: Page) -> bool:
+    """Whether nothing stands out of the window sideways."""
+    width: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return width == 0
+
+
+@pytest.mark.parametrize(
+    ("size", "window"), [({}, "desk"), (HANDHELD, "phone"), ({"color_scheme": "dark"}, "dark")], ids=lambda it: str(it)
+)
+def test_every_page_fits_and_has_no_serious_violation(
+    browser: Browser, desk: Desk, size: dict[str, Any], window: str
+) -> None:
+    with desk.owner(browser, **size) as page:
+        found = {}
+        for name in NAMES:
+            page.goto(desk.address(desk.tail(name)))
+            settle(page)
+            keep(page, f"{name}-{window}")
+            found[name] = (fits(page), serious(page))
+        assert found == dict.fromkeys(NAMES, (True, []))
+
+
+def test_a_hotspot_drawn_on_the_page_is_where_it_was_drawn_for_readers(browser: Browser, desk: Desk) -> None:
+    with desk.owner(browser, "/hotspots") as page:
+        settle(page)
+        box = page.locator("#canvas").bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + box["height"] * 0.3)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.4, steps=4)
+        page.mouse.up()
+        page.get_by_label("Leads to").fill("https://film.example/two")
+        page.get_by_label("Label").fill("See the film")
+        page.get_by_role("button", name="Add the hotspot").click()
+        expect(page.get_by_role("status")).to_have_text("'See the film' is on page 1.")
+        expect(page.locator(".canvas .spot")).to_have_count(1)
+        page.goto(f"{desk.url}/{desk.made['shortId']}")
+        expect(page.get_by_role("link", name="See the film")).to_be_visible()
+        assert page.evaluate(SPOT) == pytest.approx([0.2, 0.3, 0.4, 0.1], abs=0.005)
+
+
+def test_a_hotspot_is_drawn_with_the_keyboard_alone(browser: Browser, desk: Desk) -> None:
+    with desk.owner(browser, "/hotspots") as page:
+        page.locator("#canvas").focus()
+        for key in ("ArrowLeft", "ArrowLeft", "ArrowDown", "Shift+ArrowRight", "Shift+ArrowUp"):
+            page.keyboard.press(key)
+        numbers = [page.locator(f"#{side}").input_value() for side in ("x", "y", "width", "height")]
+        assert numbers == ["39", "46", "21", "9"]
+        assert [page.locator("#draft").get_attribute(side) for side in ("x", "y", "width", "height")] == numbers
+
+
+def test_a_slip_of_the_hand_draws_nothing(browser: Browser, desk: Desk) -> None:
+    with desk.owner(browser, "/hotspots") as page:
+        settle(page)
+        page.locator("#canvas").click(position={"x": 50, "y": 50})
+        assert page.locator("#x").input_value() == ""
+
+
+def test_a_hotspot_is_drawn_with_a_finger(browser: Browser, desk: Desk) -> None:
+    with desk.owner(browser, "/hotspots", **HANDHELD) as page:
+        settle(page)
+        page.locator("#canvas").scroll_into_view_if_needed()
+        box = page.locator("#canvas").bounding_box()
+        assert box is not None
+        finger = page.context.new_cdp_session(page)
+        for kind, share in (("touchStart", 0.25), ("touchMove", 0.5), ("touchEnd", None)):
+            point = {"x": box["x"] + box["width"] * (share or 0), "y": box["y"] + box["height"] * (share or 0)}
+            finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [point] if share else []})
+        drawn = [float(page.locator(f"#{side}").input_value()) for side in ("x", "y", "width", "height")]
+        assert drawn == pytest.approx([25, 25, 25, 25], abs=1)
+
+
+def test_what_is_changed_in_the_forms_is_on_the_share_page(browser: Browser, desk: Desk) -> None:
+    with desk.owner(browser, "/looks") as page:
+        page.get_by_label("Words on the button").fill("Book a call")
+        page.locator("[name='viewerSettings.cta.url']").fill("https://film.example/call")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("status")).to_have_text("Saved.")
+        page.goto(desk.address("/settings"))
+        page.get_by_label("Readers may download the PDF").uncheck()
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("status")).to_have_text("Saved.")
+        page.goto(f"{desk.url}/{desk.made['shortId']}")
+        expect(page.get_by_role("link", name="Book a call")).to_be_visible()
+        expect(page.get_by_role("link", name="Download")).to_have_count(0)
+
+
+def test_the_rows_of_a_form_are_shown_one_by_one(browser: Browser, desk: Desk) -> None:
+    with desk.owner(browser, "/settings") as page:
+        rows = page.locator("[data-row]:visible")
+        expect(rows).to_have_count(2)
+        for count in (3, 4, 5):
+            page.get_by_role("button", name="Add a field").click()
+            expect(rows).to_have_count(count)
+        expect(page.get_by_role("button", name="Add a field")).to_have_count(0)
+
+
+def test_an_image_is_uploaded_and_used(browser: Browser, desk: Desk) -> None:
+    with desk.owner(browser, "/assets") as page:
+        page.get_by_label("As", exact=True).select_option("background")
+        page.get_by_label("File", exact=True).set_input_files(
+            {"name": "sea.png", "mimeType": "image/png", "buffer": picture()}
+        )
+        page.get_by_role("button", name="Upload").click()
+        expect(page.get_by_role("status").first).to_have_text("It was uploaded.")
+        page.get_by_role("button", name="Use as the background").click()
+        expect(page.get_by_role("status").first).to_have_text("Readers see it from now on.")
+        expect(page.get_by_text("in use")).to_have_count(1)
+    looks = desk.world.pia.get(f"/api/v1/files/{desk.made['uuid']}").get_json()["viewerSettings"]
+    assert looks["background"]["type"] == "image"
+
+
+def test_a_refused_upload_is_told_in_words(browser: Browser, desk: Desk) -> None:
+    with visitor(browser) as person:
+        person.context.add_cookies([{"name": COOKIE, "value": desk.cookie, "url": desk.url}])
+        page = person.page
+        page.goto(desk.address("/replace"))
+        page.locator("#file").set_input_files({"name": "a.pdf", "mimeType": "application/pdf", "buffer": b"no PDF"})
+        page.get_by_role("button", name="Replace the document").click()
+        expect(page.get_by_role("alert")).not_to_be_empty()
+        expect(page.get_by_role("button", name="Replace the document")).to_be_enabled()
+
+
+@pytest.mark.parametrize(("choice", "left"), [("Take it away", 0), ("Keep it where it is", 1)])
+def test_the_document_is_replaced_behind_its_link(browser: Browser, desk: Desk, choice: str, left: int) -> None:
+    with desk.owner(browser, "/replace") as page:
+        expect(page.locator(".note")).to_contain_text("1 hotspot.")
+        page.get_by_label(choice).check()
+        new = {"name": "New deck.pdf", "mimeType": "application/pdf", "buffer": simple_pdf(pages=4, size=A4)}
+        page.locator("#file").set_input_files(new)
+        page.get_by_role("button", name="Replace the document").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("New deck.pdf")
+        expect(page.locator("tbody tr")).to_have_count(2)
+    assert len(hotspots.list_hotspots(desk.world.rt, desk.made["uuid"])) == left
+
+
+def test_a_link_is_copied(browser: Browser, desk: Desk) -> None:
+    with desk.owner(browser, permissions=["clipboard-read", "clipboard-write"]) as page:
+        page.get_by_role("button", name="Copy the link").click()
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        assert page.evaluate("navigator.clipboard.readText()").endswith(f"/{desk.made['shortId']}")
+
+
+def test_every_form_is_there_without_scripts(browser: Browser, desk: Desk) -> None:
+    with desk.owner(browser, "/settings", java_script_enabled=False) as page:
+        expect(page.locator("[data-row]:visible")).to_have_count(5)
+        page.get_by_label("Link name").fill("other-name")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("status")).to_have_text("Saved.")
+        page.goto(desk.address("/hotspots"))
+        for side, share in {"From the left": "10", "From the top": "20", "Width": "30", "Height": "40"}.items():
+            page.get_by_label(side).fill(share)
+        page.get_by_label("Leads to").fill("https://film.example/three")
+        page.get_by_role("button", name="Add the hotspot").click()
+        expect(page.get_by_role("status")).to_have_text("'film.example' is on page 1.")

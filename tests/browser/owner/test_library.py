@@ -1,0 +1,280 @@
+"""The library in a real browser: uploads by drag and drop and by choosing, copies, and how it looks on every screen."""
+
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from playwright.sync_api import Browser, Page, Route, expect
+
+from tests.support.axe import serious
+from tests.support.browsing import PHONE, Visitor, visitor
+from tests.support.pdfs import A4, simple_pdf
+from tests.support.served import Served, docshare, home, served
+
+POCKET: dict[str, Any] = {
+    "viewport": {"width": 390, "height": 844},
+    "user_agent": PHONE,
+    "has_touch": True,
+    "is_mobile": True,
+}
+WINDOWS: list[dict[str, Any]] = [{}, {"color_scheme": "dark"}, POCKET]
+_SERIAL = itertools.count()  # names that no earlier try has used
+LONG_NAME = "Jahresabschlussbericht_und_Lagebericht_der_Gesellschaft_2026_endgueltig_v12.pdf"
+
+_DROP = """([where, files]) => {
+  const data = new DataTransfer();
+  for (const [name, bytes] of files) data.items.add(new File([new Uint8Array(bytes)], name));
+  for (const kind of ["dragover", "drop"]) {
+    document.querySelector(where).dispatchEvent(
+      new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+  }
+}"""
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server whose owner is on Pro."""
+    folder: Path = tmp_path_factory.mktemp("office")
+    with served(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", DOCSHARE_RATE_LIMIT="100000") as running:
+        yield running
+
+
+@pytest.fixture
+def attic(tmp_path: Path) -> Iterator[Served]:
+    """A server whose owner is on Free, and who has nothing yet."""
+    with served(tmp_path, tier="free", DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32") as running:
+        yield running
+
+
+def enter(person: Visitor, server: Served) -> Page:
+    """Sign in by a one-time link, which leads to the library."""
+    folder = server.data_dir.parent
+    made = docshare(
+        "admin", "--data", str(server.data_dir), "login-link", "owner@example.com", env=home(folder), check=True
+    )
+    found = re.search(r"/login/\S+", made.stdout)
+    assert found is not None, made.stdout
+    person.page.goto(server.url + found[0])
+    person.page.get_by_role("button").click()
+    expect(person.page).to_have_url(f"{server.url}/files")
+    person.page.wait_for_load_state("load")  # its script listens then
+    return person.page
+
+
+@pytest.fixture
+def desk(browser: Browser, office: Served) -> Iterator[Page]:
+    with visitor(browser, permissions=["clipboard-read", "clipboard-write"]) as person:
+        yield enter(person, office)
+        # Refused and cut requests stand on the console by themselves; what the page makes of them is looked at.
+        assert [words for words in person.complaints if not words.startswith("Failed to load resource")] == []
+        assert person.origins() == {office.url}
+
+
+def upload(server: Served, name: str = "report.pdf", **settings: Any) -> str:
+    """Share a document by the API; returns its UUID."""
+    files = {"file": (name, simple_pdf(pages=3, size=A4))}
+    made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=files, timeout=30).json()
+    if settings:
+        changed = requests.put(
+            f"{server.url}/api/v1/files/{made['uuid']}/settings", headers=server.headers, json=settings, timeout=30
+        )
+        assert changed.status_code == 200, changed.text
+    return str(made["uuid"])
+
+
+def payload(name: str, content: bytes | None = None) -> dict[str, Any]:
+    return {"name": name, "mimeType": "application/pdf", "buffer": content or simple_pdf(pages=2)}
+
+
+def sent(page: Page, name: str) -> Any:
+    """The line of the upload of the file ``name``."""
+    return page.locator("#uploads li").filter(has_text=name)
+
+
+# --- uploads ---------------------------------------------------------------------------------------------------------
+
+
+def test_chosen_files_become_links_that_can_be_copied_and_stand_in_the_list(desk: Page, office: Served) -> None:
+    one, two, three = (f"{word} {next(_SERIAL)}.pdf" for word in ("one", "two", "three"))
+    desk.locator("#file").set_input_files([payload(one), payload(two), payload(three)])
+    for name in (one, two, three):
+        link = sent(desk, name).locator(f"a[href^='{office.url}/']").first
+        expect(link).to_have_text(re.compile(f"^{re.escape(office.url)}/[0-9A-Za-z]{{12}}$"))
+        expect(desk.locator("#library h2").filter(has_text=name)).to_have_count(1)
+    line = sent(desk, two)
+    line.get_by_role("button", name=f"Copy the link of {two}").click()
+    expect(line.get_by_text("Copied")).to_be_visible()
+    copied = desk.evaluate("navigator.clipboard.readText()")
+    assert copied == line.locator("a").first.inner_text()
+    desk.goto(copied)
+    expect(desk.locator("h1")).to_have_text(two)
+
+
+@pytest.mark.parametrize("where", ["h1", "#drop", ".top", "#library"])
+def test_files_can_be_dropped_anywhere_on_the_page(desk: Page, where: str) -> None:
+    files = [[f"dropped {number}.pdf", list(simple_pdf(pages=1))] for number in (1, 2)]
+    desk.evaluate(_DROP, [where, files])
+    for name, _ in files:
+        expect(sent(desk, str(name)).get_by_role("button", name="Copy")).to_be_visible()
+
+
+def test_what_is_no_document_is_said_in_words_beside_those_that_are(desk: Page) -> None:
+    desk.locator("#file").set_input_files([payload("notes.pdf", b"hello"), payload("good.pdf")])
+    expect(sent(desk, "good.pdf").get_by_role("button", name="Copy")).to_be_visible()
+    bad = sent(desk, "notes.pdf")
+    expect(bad.locator(".wrong")).to_contain_text("PDF")
+    bad.get_by_role("button", name="Remove notes.pdf from this list").click()
+    expect(bad).to_have_count(0)
+    expect(desk.locator("#file")).to_be_focused()
+
+
+@pytest.fixture
+def held(desk: Page) -> list[Route]:
+    """Uploads that are never answered."""
+    waiting: list[Route] = []
+    desk.route("**/api/account/files", lambda route: waiting.append(route))
+    return waiting
+
+
+def test_an_upload_shows_how_far_it_is_and_can_be_cancelled(desk: Page, held: list[Route]) -> None:
+    desk.locator("#file").set_input_files([payload("slow.pdf")])
+    expect(desk.get_by_role("progressbar", name="Progress of slow.pdf")).to_be_visible()
+    expect(sent(desk, "slow.pdf").locator(".sent-words")).to_have_text(re.compile("Sending|Making the link|Waiting"))
+    desk.get_by_role("button", name="Cancel slow.pdf").click()
+    expect(sent(desk, "slow.pdf")).to_have_count(0)
+    expect(desk.locator("#uploads")).to_be_hidden()
+    assert len(held) == 1
+
+
+def test_more_files_than_two_wait_and_can_be_taken_back(desk: Page, held: list[Route]) -> None:
+    desk.locator("#file").set_input_files([payload(f"{word}.pdf") for word in ("ant", "bee", "cat")])
+    expect(sent(desk, "cat.pdf")).to_contain_text("Waiting")
+    desk.get_by_role("button", name="Cancel cat.pdf").click()
+    expect(sent(desk, "cat.pdf")).to_have_count(0)
+    for word in ("ant", "bee"):
+        desk.get_by_role("button", name=f"Cancel {word}.pdf").click()
+    expect(desk.locator("#uploads li")).to_have_count(0)
+    assert len(held) == 2
+
+
+def test_who_is_signed_out_meanwhile_is_told(desk: Page) -> None:
+    desk.context.clear_cookies()
+    desk.locator("#file").set_input_files([payload("late.pdf")])
+    expect(sent(desk, "late.pdf")).to_contain_text("You are not signed in any more.")
+
+
+def test_without_a_network_it_says_so(desk: Page) -> None:
+    desk.route("**/api/account/files", lambda route: route.abort())
+    desk.locator("#file").set_input_files([payload("cut.pdf")])
+    expect(sent(desk, "cut.pdf")).to_contain_text("The server did not answer.")
+
+
+# --- a first visit on Free -------------------------------------------------------------------------------------------
+
+
+def test_the_first_file_replaces_the_welcome_and_a_fourth_finds_no_place(browser: Browser, attic: Served) -> None:
+    with visitor(browser) as person:
+        page = enter(person, attic)
+        expect(page.get_by_text("Share your first document")).to_be_visible()
+        page.locator("#file").set_input_files([payload("first.pdf")])
+        expect(page.locator("#library h2")).to_have_text(["first.pdf"])
+        expect(page.locator(".slots")).to_contain_text("1 of 3 files on the free plan.")
+        page.locator("#file").set_input_files([payload(f"{number}.pdf") for number in range(3)])
+        expect(page.locator(".slots")).to_contain_text("3 of 3 files on the free plan. To share another one, delete")
+        expect(page.locator("#uploads .wrong")).to_contain_text("file slots are all taken")
+        page.get_by_role("link", name="Delete first.pdf").click()
+        expect(page.get_by_text("This cannot be undone.")).to_be_visible()
+        page.get_by_role("button", name="Delete for good").click()
+        expect(page.get_by_role("status").first).to_have_text("The file is gone for good.")
+        expect(page.locator(".slots")).to_contain_text("2 of 3 files")
+
+
+def test_a_pdf_that_is_too_large_is_not_sent(browser: Browser, attic: Served) -> None:
+    with visitor(browser) as person:
+        page = enter(person, attic)
+        page.locator("#file").set_input_files([payload("huge.pdf", b"%PDF-" + b"x" * (20 * 1024 * 1024))])
+        expect(page.locator("#uploads .wrong")).to_contain_text("This file is too large: it has 20 MB")
+        assert [url for url in person.requests if "/api/" in url] == []
+
+
+# --- the list --------------------------------------------------------------------------------------------------------
+
+
+def test_pictures_come_and_links_are_copied_from_the_list(desk: Page, office: Served) -> None:
+    uuid = upload(office, "pictured.pdf", password="correct horse")
+    desk.reload()
+    item = desk.locator(".item").filter(has_text="pictured.pdf")
+    picture = item.locator("img")
+    expect(picture).to_be_visible()
+    desk.wait_for_function("image => image.complete && image.naturalWidth === 800", arg=picture.element_handle())
+    item.get_by_role("button", name="Copy the link of pictured.pdf").click()
+    expect(item.get_by_text("Copied")).to_be_visible()
+    assert desk.evaluate("navigator.clipboard.readText()") == item.locator(".item-link a").inner_text()
+    with desk.expect_download() as download:
+        item.get_by_role("link", name="QR code of pictured.pdf").click()
+    assert re.fullmatch(r"[0-9A-Za-z]{12}\.png", download.value.suggested_filename)
+    assert uuid in str(item.get_by_role("link", name="Settings of pictured.pdf").get_attribute("href"))
+
+
+def test_deleting_restoring_and_destroying(desk: Page, office: Served) -> None:
+    upload(office, "unwanted.pdf")
+    desk.goto(f"{office.url}/files?q=unwanted")
+    desk.get_by_role("link", name="Delete unwanted.pdf").click()
+    desk.get_by_role("button", name="Move to the trash").click()
+    expect(desk.get_by_role("status").first).to_contain_text("The file is in the trash until")
+    desk.get_by_role("link", name="Trash", exact=True).click()
+    desk.get_by_role("button", name="Restore unwanted.pdf").click()
+    expect(desk.get_by_role("heading", name="unwanted.pdf")).to_be_visible()
+    desk.get_by_role("link", name="Delete unwanted.pdf").click()
+    desk.get_by_role("link", name="Delete it for good").click()
+    desk.get_by_role("button", name="Delete for good").click()
+    expect(desk.get_by_role("heading", name="unwanted.pdf")).to_have_count(0)
+
+
+def test_without_scripts_the_list_works_and_says_how_to_share(browser: Browser, office: Served) -> None:
+    upload(office, "plain.pdf")
+    with visitor(browser, java_script_enabled=False) as person:
+        page = enter(person, office)
+        page.get_by_label("Search by name").fill("plain")
+        page.get_by_role("button", name="Show").click()
+        expect(page.locator("#library h2")).to_have_text(["plain.pdf"])
+        expect(page.get_by_text("Sharing from this page needs JavaScript.")).to_be_visible()
+        expect(page.get_by_role("button", name="Copy")).to_have_count(0)
+        page.get_by_role("link", name="Delete plain.pdf").click()
+        page.get_by_role("button", name="Move to the trash").click()
+        page.goto(f"{office.url}/trash")
+        expect(page.get_by_role("button", name="Restore plain.pdf")).to_be_visible()
+
+
+# --- looks -----------------------------------------------------------------------------------------------------------
+
+
+def widths(page: Page) -> tuple[int, int]:
+    """How wide the page is, and how wide its window."""
+    whole, window = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    return whole, window
+
+
+@pytest.mark.parametrize("options", WINDOWS, ids=["desk", "dark", "phone"])
+def test_library_and_trash_suit_everybody_on_every_screen(
+    browser: Browser, office: Served, options: dict[str, Any]
+) -> None:
+    uuid = upload(office, LONG_NAME, password="correct horse", allowDownload=False, viewLimit=5, watermark=True)
+    upload(office, "over.pdf")
+    gone = upload(office, LONG_NAME)
+    requests.delete(f"{office.url}/api/v1/files/{gone}", headers=office.headers, timeout=30)
+    with visitor(browser, **options) as person:
+        page = enter(person, office)
+        page.locator("#file").set_input_files([payload(LONG_NAME), payload("notes.pdf", b"hello")])
+        expect(page.locator("#uploads .wrong")).to_be_visible()
+        expect(page.locator("#uploads").get_by_role("button", name="Copy")).to_be_visible()
+        for address in (None, "/files?q=nothing", "/trash", f"/files/{uuid}/delete", f"/trash/{gone}/delete"):
+            if address:
+                page.goto(office.url + address)
+            assert serious(page) == [], address
+            whole, window = widths(page)
+            assert whole <= window, address

@@ -1,0 +1,242 @@
+"""``docshare design`` and the design tokens of ``docshare import``, against a real server and a real design tool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.cast import Person, World
+from tests.support.designing import Studio, studio_at
+from tests.support.fakefeed import Answer, FakeApi, FakeTime, problem
+from tests.support.shell import Ended, Shell
+from tests.support.source import make_certificate
+from tests.support.timed import listening
+
+URL = "https://designs.example/x.pdf"
+
+
+@dataclass
+class Desk:
+    """Ada's shell: no credential of the server, her tokens in files."""
+
+    studio: Studio
+    shell: Shell
+    folder: Path
+
+    def file(self, name: str, token: str) -> str:
+        path = self.folder / name
+        path.write_text(token + "\n")
+        return str(path)
+
+    @property
+    def jwt(self) -> str:
+        return self.file("user.jwt", self.studio.user())
+
+    @property
+    def poster(self) -> str:
+        return self.file("poster.jwt", self.studio.design())
+
+    def publish(self, *words: str) -> Ended:
+        """Share the poster."""
+        line = ("design", "import", self.studio.source.url(), "--jwt-file", self.jwt)
+        return self.shell(*line, "--design-token-file", self.poster, *words)
+
+    def status(self, *words: str) -> Ended:
+        return self.shell("design", "status", "--jwt-file", self.jwt, "--design-token-file", self.poster, *words)
+
+    def own(self, person: Person, *words: str) -> Ended:
+        """Import the poster into an account."""
+        tokens = ("--design-user-token-file", self.jwt, "--design-token-file", self.poster)
+        env = {"DOCSHARE_TOKEN": person.key}
+        return self.shell("import", self.studio.source.url(), *tokens, *words, env=env)
+
+
+@pytest.fixture
+def desk(make: Callable[..., World], tmp_path: Path, time: FakeTime) -> Iterator[Desk]:
+    with studio_at(make_certificate(tmp_path), make) as studio, listening(studio.world) as url:
+        shell = Shell(tmp_path / "home", url, time)
+        del shell.env["DOCSHARE_TOKEN"]
+        yield Desk(studio, shell, tmp_path)
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> list[str]:
+    """The options that name both tokens, for a server that says what a test wrote down."""
+    for name in ("user.jwt", "x.jwt"):
+        (tmp_path / name).write_text("a.b.c")
+    return ["--jwt-file", str(tmp_path / "user.jwt"), "--design-token-file", str(tmp_path / "x.jwt")]
+
+
+# --- design import ---------------------------------------------------------------------------------------------------
+
+
+def test_a_pipe_gets_the_link_and_both_tokens(desk: Desk) -> None:
+    done = desk.publish()
+    assert done.code == 0, done.err
+    told = dict(line.split("\t") for line in done.lines)
+    assert list(told)[:3] == ["shareUrl", "claimToken", "manageToken"]
+    assert (told["claimToken"][:6], told["manageToken"][:6]) == ("ds_ct_", "ds_mt_")
+
+
+def test_json_is_the_answer_and_the_next_time_the_link_is_the_same(desk: Desk) -> None:
+    first = desk.publish("--json", "--filename", "Poster.pdf").json
+    assert list(first) == [
+        "uuid", "shortId", "shareUrl", "qrUrl", "claimToken", "manageToken", "republished", "contentVersion",
+    ]  # fmt: skip
+    again = desk.publish("--json").json
+    assert (again["shareUrl"], again["republished"], again["contentVersion"]) == (first["shareUrl"], True, 2)
+
+
+def test_tokens_can_be_kept_out_of_sight(desk: Desk, tmp_path: Path) -> None:
+    kept = tmp_path / "tokens.json"
+    done = desk.publish("--tokens-out", str(kept))
+    assert done.code == 0, done.err
+    assert "ds_" not in done.out + done.err
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert set(json.loads(kept.read_text())) == {"claimToken", "manageToken"}
+    again = desk.publish("--tokens-out", str(kept))
+    assert (again.code, again.out) == (2, "")
+
+
+def test_a_refused_design_leaves_no_file_of_tokens(desk: Desk, tmp_path: Path) -> None:
+    made = desk.publish("--json").json
+    desk.studio.take_over(desk.studio.world.fay, made)
+    done = desk.publish("--tokens-out", str(tmp_path / "tokens.json"))
+    assert done.code == 5
+    assert "/api/v1/files/import" in done.err
+    assert not (tmp_path / "tokens.json").exists()
+
+
+def test_a_terminal_hears_what_the_tokens_are_for(desk: Desk) -> None:
+    desk.shell.tty = True
+    done = desk.publish("--no-color")
+    assert "version 1" in done.out
+    assert "to take it over: ds_ct_" in done.out
+    assert "the same link, version 2" in desk.publish("--no-color").out
+
+
+def test_the_token_of_the_user_can_stand_in_the_environment_or_come_by_stdin(desk: Desk) -> None:
+    line = ("design", "import", desk.studio.source.url(), "--design-token-file", desk.poster)
+    token = desk.studio.user()
+    assert desk.shell(*line, env={"DOCSHARE_DESIGN_JWT": token}).code == 0
+    assert desk.shell(*line, "--jwt-file", "-", stdin=token.encode()).code == 0
+
+
+def test_a_forged_token_ends_with_4_and_is_shown_nowhere(desk: Desk) -> None:
+    forged = desk.studio.user(aud="other")
+    path = desk.file("forged.jwt", forged)
+    done = desk.shell("design", "import", desk.studio.source.url(), "--jwt-file", path, "-vv")
+    assert (done.code, forged in done.err) == (4, False)
+
+
+# --- design status ---------------------------------------------------------------------------------------------------
+
+
+def test_the_status_of_a_design_has_a_fresh_claim_token(desk: Desk, tmp_path: Path) -> None:
+    made = desk.publish("--json").json
+    told = desk.status("--json").json
+    assert (told["claimed"], told["shareUrl"], told["viewCount"]) == (False, made["shareUrl"], 0)
+    path = desk.file("claim.txt", told["claimToken"])
+    env = {"DOCSHARE_TOKEN": desk.studio.world.fay.key}
+    assert desk.shell("claim", "--token-file", path, env=env).code == 0
+    assert "claimToken" not in desk.status("--json").json
+
+
+def test_an_access_token_shows_whose_it_is(desk: Desk) -> None:
+    desk.studio.take_over(desk.studio.world.fay, desk.publish("--json").json)
+    key = desk.file("key.txt", desk.studio.world.fay.key)
+    told = desk.status("--access-token-file", key, "--json").json
+    assert (told["connectedAccountIsOwner"], told["viewCount"]) == (True, 0)
+    bad = desk.file("bad.txt", "ds_live_nobody")
+    assert desk.status("--access-token-file", bad).code == 4
+
+
+def test_a_design_without_a_link_has_a_status_too(desk: Desk) -> None:
+    done = desk.status("--json")
+    assert (done.code, done.json) == (0, {"claimed": False, "publishedByOther": False})
+    desk.shell.tty = True
+    assert desk.status().code == 0
+
+
+# --- import with design tokens ---------------------------------------------------------------------------------------
+
+
+def test_an_import_with_both_tokens_publishes_to_the_same_link(desk: Desk) -> None:
+    pia = desk.studio.world.pia
+    first = desk.own(pia, "--json").json
+    again = desk.own(pia, "--json").json
+    assert (again["uuid"], again["republished"], again["contentVersion"]) == (first["uuid"], True, 2)
+    desk.shell.tty = True
+    assert "version 3 of the same link" in desk.own(pia, "--no-color").out
+
+
+def test_tokens_that_count_for_nothing_are_told(desk: Desk) -> None:
+    desk.studio.keys.script = lambda sock: None
+    done = desk.own(desk.studio.world.pia)
+    assert done.code == 0
+    assert "could not verify the tokens" in done.err
+
+
+# --- what makes no sense ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("design", "import", URL),
+        ("design", "import", "http://designs.example/x.pdf", "--jwt-file", "{file}"),
+        ("design", "import", URL, "--jwt-file", "{missing}"),
+        ("design", "import", URL, "--jwt-file", "{empty}"),
+        ("design", "import", URL, "--jwt-file", "-", "--design-token-file", "-"),
+        ("design", "status", "--jwt-file", "{file}"),
+        ("design", "status", "--design-token-file", "{file}"),
+        ("import", URL, "--design-token-file", "{file}"),
+        ("import", URL, "--design-user-token-file", "{file}"),
+        ("import", URL, "--design-user-token-file", "-", "--design-token-file", "-"),
+    ],
+)
+def test_a_line_that_makes_no_sense_ends_with_2_before_anything_is_sent(
+    api: FakeApi, shell: Shell, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "file").write_text("a.b.c")
+    (tmp_path / "empty").write_text("\n")
+    places = {f"{{{name}}}": str(tmp_path / name) for name in ("file", "empty", "missing")}
+    done = shell(*(places.get(word, word) for word in words))
+    assert (done.code, done.out) == (2, "")
+    assert api.heard == []
+
+
+@pytest.mark.parametrize("lost", [Answer(then="drop"), problem(504, "x")])
+def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(
+    api: FakeApi, shell: Shell, tokens: list[str], lost: Answer
+) -> None:
+    api.on("POST", "/design-tool/import", lost)
+    done = shell("design", "import", URL, *tokens, "--json")
+    assert (done.code, done.out) == (14, "")
+    assert "status of the design" in done.error["hint"]
+    assert len(api.heard) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "exit_code", "sent"),
+    [
+        (403, "forbidden", 5, 1), (409, "conflict", 7, 3), (413, "payload_too_large", 9, 1),
+        (502, "bad_gateway", 11, 2), (503, "unavailable", 11, 4),
+    ],
+)  # fmt: skip
+def test_a_refusal_has_its_exit_code(
+    api: FakeApi, shell: Shell, tokens: list[str], status: int, code: str, exit_code: int, sent: int
+) -> None:
+    api.on("POST", "/design-tool/import", problem(status, code))
+    assert shell("design", "import", URL, *tokens).code == exit_code
+    assert len(api.heard) == sent
+
+
+def test_its_credential_is_the_token_of_the_user_and_no_other(api: FakeApi, shell: Shell, tokens: list[str]) -> None:
+    api.on("POST", "/design-tool/design/status", {"claimed": False, "publishedByOther": False})
+    assert shell("design", "status", *tokens).code == 0
+    assert api.heard[0].headers["Authorization"] == "Bearer a.b.c"

@@ -1,0 +1,70 @@
+"""The forms of a page as a browser would send them: read from the HTML, filled in, and posted."""
+
+from __future__ import annotations
+
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from tests.support.markup import Node, parse
+
+
+class Form:
+    """The form of the page at ``path`` that goes to ``action`` (``path`` itself unless given), with the values it has.
+
+    ``disabled``: names of the controls that cannot be used.
+    """
+
+    def __init__(self, http: FlaskClient, path: str, action: str | None = None, page: Node | None = None) -> None:
+        if page is None:
+            answer = http.get(path)
+            assert answer.status_code == 200, answer.text
+            page = parse(answer.text)
+        self._http = http
+        self.action = action or path
+        self.node = page.one("form", method="post", action=self.action)
+        self.fields: dict[str, str] = {}
+        self.disabled: set[str] = set()
+        for tag in ("input", "select", "textarea"):
+            for control in self.node.all(tag):
+                self._read(control)
+
+    def _read(self, control: Node) -> None:
+        name = control.attrs.get("name", "")
+        if "disabled" in control.attrs:
+            self.disabled.add(name)
+        elif control.tag == "select":
+            options = control.all("option")
+            chosen = [option for option in options if "selected" in option.attrs] or options[:1]
+            self.fields[name] = chosen[0].attrs["value"]
+        elif control.tag == "textarea":
+            self.fields[name] = "".join(control.parts).removeprefix("\n")
+        elif control.attrs.get("type") not in ("checkbox", "radio"):
+            self.fields[name] = control.attrs.get("value", "")
+        elif "checked" in control.attrs:
+            self.fields[name] = control.attrs["value"]
+
+    def fill(self, values: dict[str, str]) -> Form:
+        """Type ``values``; an empty one clears a text and unchecks a box."""
+        for name, value in values.items():
+            assert name not in self.disabled, f"{name} is disabled"
+            assert self.node.all(name=name), f"there is no {name}"
+            self.fields[name] = value
+        return self
+
+    def send(self, values: dict[str, str] | None = None) -> TestResponse:
+        """Fill and post it."""
+        self.fill(values or {})
+        return self._http.post(self.action, data=self.fields)
+
+    def done(self, values: dict[str, str] | None = None) -> str:
+        """Fill and post it, which must succeed; what the page afterwards says."""
+        answer = self.send(values)
+        assert answer.status_code == 303, answer.text
+        page = parse(self._http.get(answer.headers["Location"]).text)
+        return page.one("p", class_="said").words
+
+    def refused(self, status: int, values: dict[str, str]) -> Node:
+        """Fill and post it, which must be refused; the page with the form again."""
+        answer = self.send(values)
+        assert answer.status_code == status, answer.text
+        return parse(answer.text)

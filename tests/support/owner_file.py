@@ -1,0 +1,64 @@
+"""A file of somebody's, and the pages on which its owner looks after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.cast import Person, World
+from tests.support.forms import Form
+from tests.support.markup import Node, parse
+from tests.support.owner import put, signed_in
+
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+class Desk:
+    """A file of ``owner``, and the browser in which they are signed in."""
+
+    def __init__(self, world: World, owner: Person, **settings: Any) -> None:
+        self.world, self.owner = world, owner
+        self.made = owner.upload(name="Ann & Bob <3.pdf")
+        self.path = f"/files/{self.made['uuid']}"
+        self.api = f"/api/v1{self.path}"
+        self.http = signed_in(world, owner)
+        if settings:
+            put(world, self.made, **settings)
+
+    def page(self, tail: str = "") -> Node:
+        answer = self.http.get(self.path + tail)
+        assert answer.status_code == 200, answer.text
+        return parse(answer.text)
+
+    def form(self, tail: str, action: str | None = None) -> Form:
+        return Form(self.http, self.path + tail, action and self.path + action)
+
+    def told(self, tail: str) -> Any:
+        """What the API says."""
+        answer = self.owner.get(self.api + tail)
+        assert answer.status_code == 200, answer.text
+        return answer.get_json()
+
+    def type_of(self, address: str) -> str:
+        """The media type of what the owner's browser gets at ``address``."""
+        with self.http.get(address, buffered=True) as answer:
+            assert answer.status_code == 200, answer.text
+            return answer.mimetype
+
+    def csrf(self) -> str:
+        """The token of the session."""
+        return self.form("/settings").fields["csrf"]
+
+    def variants(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.told("/variants")["variants"]
+        return found
+
+    def variant(self, **body: Any) -> dict[str, Any]:
+        answer = self.owner.post(f"{self.api}/variants", json=body)
+        assert answer.status_code == 201, answer.text
+        made: dict[str, Any] = answer.get_json()
+        return made
+
+
+def wrong(page: Node) -> str:
+    """What is said above a form that was refused."""
+    return page.one("p", class_="wrong").words

@@ -1,0 +1,39 @@
+"""Links that end while a reader leaves something there."""
+
+from typing import Any
+
+import pytest
+
+from docshare.server.services import readers
+from tests.support.cast import World
+from tests.support.leaving import EVERYTHING, WRITES, Hand
+from tests.support.owner import put
+from tests.support.rows import count
+
+LEAVING = [write for write in WRITES if write[0] != "DELETE" and write[1] != "taps"]
+TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "activity_rows")
+
+
+@pytest.mark.parametrize("deleted", [False, True], ids=["revoked", "deleted"])
+@pytest.mark.parametrize(("method", "path", "body"), LEAVING, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_variant_that_ends_meanwhile_takes_nothing_more(
+    world: World, monkeypatch: pytest.MonkeyPatch, method: str, path: str, body: Any, deleted: bool
+) -> None:
+    """Spec: Variant. The link answers 404, and nobody is told of what came in behind its end."""
+    made = world.pia.upload()
+    put(world, made, **EVERYTHING)
+    variants = f"/api/v1/files/{made['uuid']}/variants"
+    variant = world.pia.post(variants, json={"label": "Ada"}).get_json()
+    require = readers.require
+
+    def required(*arguments: Any) -> Any:
+        """The last thing before the write."""
+        address = f"{variants}/{variant['uuid']}"
+        ended = world.pia.delete(address) if deleted else world.pia.put(address, json={"revoked": True})
+        assert ended.status_code in (200, 204)
+        return require(*arguments)
+
+    hand = Hand(world, variant["shortId"])
+    monkeypatch.setattr(readers, "require", required)
+    assert hand.send(method, path, body).status_code == 404
+    assert {table: count(world, table) for table in TABLES} == dict.fromkeys(TABLES, 0)

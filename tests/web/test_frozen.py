@@ -1,0 +1,143 @@
+"""Links that the operator has frozen: a page of its own, and nothing of the document (hardening M42)."""
+
+from typing import Any
+
+import pytest
+
+from docshare.contract.problems import Problem
+from docshare.server import admin
+from tests.support.cast import BASE_URL, World
+from tests.support.guest import Guest
+from tests.support.owner import put, signed_in
+from tests.support.pdfs import simple_pdf
+from tests.support.reader import Reader, everything, views
+
+ASSET = "00000000-0000-4000-8000-000000000000"
+LOADS = ("pages/1-800.jpg?v=1", "pages/3-1600.jpg?v=1", "text/1.json?v=1", "style.css", f"assets/{ASSET}")
+
+
+@pytest.fixture
+def made(world: World) -> dict[str, Any]:
+    """A document of three pages that Pia shares."""
+    return world.pia.upload(simple_pdf(pages=3), "Secret plan.pdf")
+
+
+def freeze(world: World, made: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = admin.run(world.rt, "freeze", {"file": made["shortId"]})
+    return found
+
+
+def names(world: World, made: dict[str, Any]) -> list[str]:
+    """All links of the file: short id, UUID, link name, and those of a recipient and of somebody invited."""
+    file = f"/api/v1/files/{made['uuid']}"
+    put(world, made, slug="plan")
+    variant = world.pia.post(f"{file}/variants", json={"label": "Acme"}).get_json()
+    invite = world.pia.post(f"{file}/invites", json={"email": "ivy@example.com"}).get_json()
+    invited = invite["url"].removeprefix(f"{BASE_URL}/")
+    return [made["shortId"], made["uuid"], "plan", variant["shortId"], variant["uuid"], invited]
+
+
+def test_every_link_of_it_says_that_it_is_on_hold(world: World, made: dict[str, Any]) -> None:
+    links = names(world, made)
+    assert {world.http.get(f"/{name}").status_code for name in links} == {200}
+    freeze(world, made)
+    for name in links:
+        page = world.http.get(f"/{name}")
+        assert page.status_code == 403
+        assert "This link is on hold" in page.text
+        assert "Secret plan" not in page.text
+    assert world.http.head(f"/{made['shortId']}").status_code == 403
+
+
+def test_so_does_the_page_for_framing_which_may_be_framed(world: World, made: dict[str, Any]) -> None:
+    freeze(world, made)
+    page = world.http.get(f"/embed/{made['shortId']}")
+    assert (page.status_code, "This link is on hold" in page.text) == (403, True)
+    assert "frame-ancestors *" in page.headers["Content-Security-Policy"]
+
+
+def test_nobody_gets_a_byte_of_it(world: World, made: dict[str, Any]) -> None:
+    links = names(world, made)
+    freeze(world, made)
+    before = everything(world)
+    for name in links:
+        for path in LOADS:
+            answer = world.http.get(f"/{name}/{path}")
+            assert (answer.status_code, b"Secret" in answer.data) == (403, False)
+        answer = world.http.post(f"/{name}/download")
+        assert answer.status_code in (403, 404)
+        assert b"%PDF" not in answer.data
+    assert everything(world) == before
+
+
+def test_what_was_given_before_is_worth_nothing_now(world: World, made: dict[str, Any]) -> None:
+    put(world, made, password="open", requireEmail=False)
+    guest = Guest(world, made["shortId"])
+    assert guest.enters("open")
+    freeze(world, made)
+    assert guest.gets(f"/{made['shortId']}/pages/1-800.jpg?v=1").status_code == 403
+    answer = guest.sends("open")
+    assert (answer.status_code, "This link is on hold" in answer.text) == (403, True)
+    assert "<form" not in answer.text
+
+
+def test_public_facts_and_other_sites_hear_nothing_of_it(world: World, made: dict[str, Any]) -> None:
+    freeze(world, made)
+    told = world.http.get(f"/api/files/{made['shortId']}/metadata")
+    assert (told.status_code, told.get_json()["code"]) == (403, "forbidden")
+    assert "Secret" not in told.text
+    assert world.http.get("/oembed", query_string={"url": made["shareUrl"]}).status_code == 404
+
+
+def test_an_open_page_reports_no_more_reading(world: World, made: dict[str, Any]) -> None:
+    reader = Reader(world, made["shortId"])
+    freeze(world, made)
+    assert reader.reads(10, page=1) == 403
+    assert views(world, made["shortId"]) == 0
+
+
+def test_the_owner_keeps_reading_it_and_its_settings(world: World, made: dict[str, Any]) -> None:
+    freeze(world, made)
+    owner = signed_in(world, world.pia)
+    for path in ("", "/pages/1-800.jpg?v=1", "/text/1.json?v=1"):
+        assert owner.get(f"/{made['shortId']}{path}").status_code == 200
+    assert owner.post(f"/{made['shortId']}/download", buffered=True).data.startswith(b"%PDF")
+    put(world, made, allowDownload=False)
+    assert world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).status_code == 200
+    stranger = signed_in(world, world.mal)
+    assert stranger.get(f"/{made['shortId']}").status_code == 403
+
+
+def test_the_owners_own_reading_is_told_to_nobody(world: World, made: dict[str, Any]) -> None:
+    freeze(world, made)
+    reader = Reader(world, made["shortId"], http=signed_in(world, world.pia))
+    assert reader.reads(10, page=1) == 204
+    assert views(world, made["shortId"]) == 0
+
+
+def test_unfreezing_opens_all_of_it_again(world: World, made: dict[str, Any]) -> None:
+    links = names(world, made)
+    freeze(world, made)
+    told = admin.run(world.rt, "unfreeze", {"file": made["uuid"]})
+    assert told == {"uuid": made["uuid"], "shortId": made["shortId"], "originalName": "Secret plan.pdf"}
+    assert {world.http.get(f"/{name}").status_code for name in links} == {200}
+
+
+def test_whoever_reports_a_link_need_not_know_the_file(world: World, made: dict[str, Any]) -> None:
+    """A reader has only seen the link that was sent to them."""
+    for name in names(world, made):
+        told = admin.run(world.rt, "freeze", {"file": name})
+        assert (told["uuid"], told["frozenAt"]) == (made["uuid"], "2026-09-21T14:13:20.000Z")
+        assert "frozenAt" not in admin.run(world.rt, "unfreeze", {"file": name})
+
+
+def test_freezing_twice_keeps_the_first_time(world: World, made: dict[str, Any]) -> None:
+    first = freeze(world, made)
+    world.clock.advance(days=1)
+    assert freeze(world, made) == first
+
+
+@pytest.mark.parametrize("command", ["freeze", "unfreeze"])
+def test_an_unknown_link_is_not_found(world: World, command: str) -> None:
+    with pytest.raises(Problem, match="no file 'aB3dE5fG7hJ9'"):
+        admin.run(world.rt, command, {"file": "aB3dE5fG7hJ9"})

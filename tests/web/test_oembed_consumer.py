@@ -1,0 +1,94 @@
+"""A site that shows links of other sites by oEmbed: micawber, which knows nothing of this product."""
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from micawber import Provider, ProviderRegistry
+from micawber.exceptions import ProviderHTTPException
+
+from tests.support.cast import BASE_URL, World
+from tests.support.owner import put
+
+
+class Discovery(HTMLParser):
+    """Reads where a page says that it is described."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        row = dict(attrs)
+        if tag == "link" and row.get("type") == "application/json+oembed":
+            self.found.append(row["href"] or "")
+
+
+class Door(Provider):  # type: ignore[misc]  # micawber has no types
+    """Asks the instance of the test in place of the network."""
+
+    def __init__(self, http: FlaskClient, endpoint: str) -> None:
+        super().__init__(endpoint)
+        self.http = http
+
+    def fetch(self, url: str) -> str:
+        answer = self.http.get(url.removeprefix(BASE_URL))
+        if answer.status_code != 200:
+            raise ProviderHTTPException(url, answer.status_code)
+        return answer.text
+
+
+@pytest.fixture
+def site(world: World) -> ProviderRegistry:
+    """A site that has read one share page, and from it where all of them are described."""
+    page = world.http.get(f"/{world.pia.upload()['shortId']}").text
+    discovery = Discovery()
+    discovery.feed(page)
+    (address,) = discovery.found
+    registry = ProviderRegistry()
+    registry.register(re.escape(BASE_URL) + r"/\S+", Door(world.http, address.partition("?")[0]))
+    return registry
+
+
+def shared(world: World, **settings: Any) -> str:
+    """The share URL of a document with ``settings``."""
+    made = world.pia.upload(name="Secret plans.pdf")
+    put(world, made, **settings)
+    return str(made["shareUrl"])
+
+
+def test_a_share_link_in_a_text_becomes_the_document(world: World, site: ProviderRegistry) -> None:
+    url = shared(world)
+    embed = url.replace(BASE_URL, f"{BASE_URL}/embed")
+    assert f'<iframe src="{embed}" title="Secret plans.pdf" width="800" height="600"' in site.parse_text(url)
+    assert f'src="{embed}"' in site.parse_html(f"<p>{url}</p>")
+    assert site.request(url, maxwidth=400)["width"] == 400
+    assert world.http.get(embed.removeprefix(BASE_URL)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"password": "open sesame"},
+        {"requireEmail": True},
+        {"gateFields": [{"key": "mail", "label": "Mail", "type": "email", "required": True}]},
+    ],
+    ids=["password", "email", "form"],
+)
+def test_a_gated_document_keeps_its_name_to_itself(
+    world: World, site: ProviderRegistry, settings: dict[str, Any]
+) -> None:
+    url = shared(world, **settings)
+    assert site.request(url)["title"] == "Shared document"
+    shown = site.parse_html(f"<p>{url}</p>")
+    assert "<iframe" in shown
+    assert "Secret" not in shown
+
+
+def test_a_link_that_is_gone_stays_a_link(world: World, site: ProviderRegistry) -> None:
+    url = shared(world)
+    world.pia.delete(f"/api/v1/files/{url.rpartition('/')[2]}")
+    assert site.extract(url) == ([url], {})
+    assert "<iframe" not in site.parse_html(f"<p>{url}</p>")

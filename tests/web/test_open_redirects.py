@@ -1,0 +1,44 @@
+"""No address that somebody else wrote leads a browser away from here (hardening M16)."""
+
+import pytest
+
+from docshare.server.services import sign_in
+from tests.support.app import REDIRECT, make_app
+from tests.support.cast import BASE_URL, World
+
+FORMS = [
+    "//evil.example", "///evil.example", "////evil.example", "/\\evil.example", "\\\\evil.example", "\\/evil.example",
+    "/\\/evil.example", "/%5cevil.example", "/%2fevil.example", "/%2f%2fevil.example", "%2f%2fevil.example",
+    "https://evil.example", "http://evil.example", "HTTPS://evil.example", "https:evil.example",
+    "https:/evil.example",
+    "https:///evil.example", "https:\\\\evil.example", "http:\\evil.example", "ftp://evil.example", "javascript:1",
+    "JaVaScRiPt:alert(1)", "java\tscript:alert(1)", "\x01javascript:alert(1)", "javascript://127.0.0.1/%0aalert(1)",
+    "data:text/html,<script>alert(1)</script>", "vbscript:msgbox(1)", "blob:https://evil.example/x",
+    "file:///etc/passwd", "about:blank", "//evil.example/files", "/files@evil.example", "/files.evil.example",
+    "/filesystem", "/files/../..//evil.example\\", "//user@evil.example", f"{BASE_URL}@evil.example",
+    f"{BASE_URL}.evil.example", f"{BASE_URL}/files", "http://127.0.0.1:8787\\@evil.example", "http://127.0.0.1:9999/",
+    "http://localhost:8787/files", "http://2130706433/", "http://0x7f.1/", "http://[::1]/", "http://[::ffff:7f00:1]/",
+    "//%65vil.example", "/\t/evil.example", "/\n/evil.example", "/\r\nLocation: //evil.example", "\t//evil.example",
+    " //evil.example", "/ /evil.example", "//\u3002evil.example", "/\uff0fevil.example", "\uff0f\uff0fevil.example",
+    "//evil\u2024example", "?next=//evil.example", "#//evil.example", "evil.example", "./evil.example",
+    "../evil.example", ".//evil.example", "/.//evil.example", ";//evil.example", "/;@evil.example", "//", "/", "",
+]  # fmt: skip
+NO_LINES = str.maketrans("", "", "\r\n")  # no header holds these
+
+
+def test_signing_in_leads_to_no_such_place(world: World) -> None:
+    found = {}
+    for form in FORMS:
+        link = sign_in.create_link(world.rt, "pia@example.com").removeprefix(BASE_URL)
+        cookie = f"docshare_next={form}".encode().decode("latin-1").translate(NO_LINES)
+        answer = world.app.test_client(use_cookies=False).post(link, headers={"Cookie": cookie})
+        found[form] = (answer.status_code, answer.headers["Location"])
+    assert found == dict.fromkeys(FORMS, (303, "/files"))
+
+
+@pytest.mark.parametrize("wrong", [{}, {"scope": "nonsense"}, {"response_type": "token"}], ids=str)
+def test_asking_for_access_leads_to_no_such_place(world: World, wrong: dict[str, str]) -> None:
+    app = make_app(world, redirects=(REDIRECT, "http://127.0.0.1/callback"))
+    answers = {form: app.owner.get(app.address(redirect_uri=form, **wrong)) for form in FORMS}
+    found = {form: (answer.status_code, answer.headers.get("Location")) for form, answer in answers.items()}
+    assert found == dict.fromkeys(FORMS, (400, None))

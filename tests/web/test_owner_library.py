@@ -1,0 +1,319 @@
+"""The owner's library: what it lists, how it is ."""
+
+import re
+from html import unescape
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from docshare.server.services import sign_in
+from tests.support.anonymous import share
+from tests.support.cast import BASE_URL, Person, World
+from tests.support.owner import put, signed_in
+from tests.support.pdfs import simple_pdf
+from tests.support.pressing import text_of, token_in
+from tests.support.rows import change_file
+
+DAY = 86_400_000
+NAMED = re.compile(r'<h2><a href="/files/[0-9a-f-]{36}">([^<]*)</a></h2>')
+
+
+@pytest.fixture
+def desk(world: World) -> FlaskClient:
+    """Pia's browser."""
+    return signed_in(world, world.pia)
+
+
+def names(answer: TestResponse) -> list[str]:
+    """The files that a page lists, in order."""
+    assert answer.status_code == 200
+    return [unescape(name) for name in NAMED.findall(answer.text)]
+
+
+def fill(world: World, count: int, person: Person | None = None, **columns: Any) -> None:
+    """Give Pia, or another ``person``, ``count`` files by copying the row of one: ``file 1.pdf`` and so on, the first
+    the oldest."""
+    made = (person or world.pia).upload()
+    cursor = world.rt.db.sqlite.execute_sql("SELECT * FROM files WHERE uuid = ?", (made["uuid"],))
+    table = [column[0] for column in cursor.description if column[0] != "id"]
+    (row,) = cursor.fetchall()
+    base = dict(zip(table, row[1:], strict=True))
+    with world.rt.db.write():
+        world.rt.db.execute("DELETE FROM files WHERE uuid = ?", (made["uuid"],))
+        for number in range(1, count + 1):
+            own = {"uuid": world.rt.uuid(), "short_id": world.rt.token(12), "original_name": f"file {number}.pdf"}
+            values = base | own | columns
+            marks = ", ".join("?" * len(values))
+            world.rt.db.execute(f"INSERT INTO files ({', '.join(values)}) VALUES ({marks})", list(values.values()))
+
+
+# --- the list --------------------------------------------------------------------------------------------------------
+
+
+def test_the_newest_file_comes_first(world: World, desk: FlaskClient) -> None:
+    for name in ("a.pdf", "c.pdf", "b.pdf"):
+        world.pia.upload(name=name)
+    assert names(desk.get("/files")) == ["b.pdf", "c.pdf", "a.pdf"]
+
+
+def test_a_file_shows_what_its_owner_wants_to_know(world: World, desk: FlaskClient) -> None:
+    made = world.pia.upload(simple_pdf(pages=3), "report.pdf")
+    change_file(world, made["uuid"], view_count=1234, size=4_500_000)
+    world.clock.advance(days=3)
+    answer = desk.get("/files")
+    assert "3 pages · 4.2 MB · 1,234 views · shared 3 days ago" in text_of(answer)
+    for address in (
+        f"{BASE_URL}/{made['shortId']}",
+        f"/files/{made['uuid']}",
+        f"/readership/{made['uuid']}",
+        f"/files/{made['uuid']}/delete",
+    ):
+        assert f'href="{address}"' in answer.text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "just now"), (59, "just now"), (60, "1 minute ago"), (3_599, "59 minutes ago"), (3_600, "1 hour ago"),
+        (86_400, "1 day ago"), (29 * 86_400, "29 days ago"), (30 * 86_400, "on 21 Sep 2026"),
+    ],
+)  # fmt: skip
+def test_an_age_is_told_as_people_say_it(world: World, seconds: int, words: str) -> None:
+    world.clock.now = 1_790_000_000_000  # 21 September 2026
+    world.pia.upload()
+    world.clock.advance(seconds=seconds)
+    assert f"shared {words} " in text_of(signed_in(world, world.pia).get("/files"))
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        (1, "1 KB"), (2_047, "1 KB"), (1_048_575, "1023 KB"), (1_048_576, "1 MB"), (20_971_519, "19.9 MB"),
+        (2 * 1024**3, "2 GB"),
+    ],
+)  # fmt: skip
+def test_a_size_is_told_and_never_too_large(world: World, desk: FlaskClient, size: int, words: str) -> None:
+    change_file(world, world.pia.upload()["uuid"], size=size)
+    assert f"3 pages · {words} · 0 views" in text_of(desk.get("/files"))
+
+
+def test_its_picture_and_its_code_are_served(world: World, desk: FlaskClient) -> None:
+    """The picture is the owner's own first page: also where readers are asked first, and see only some pages."""
+    made = world.pia.upload(simple_pdf(pages=3))
+    put(world, made, password="correct horse", requireEmail=True, pageRange={"from": 2, "to": 3}, watermark=True)
+    page = desk.get("/files").text
+    picture = re.search(r'<img src="([^"]+)" alt="" loading="lazy"', page)
+    assert picture is not None
+    assert desk.get(picture[1]).content_type == "image/jpeg"
+    assert world.http.get(picture[1]).status_code == 403
+    code = re.search(r'href="(/api/files/[^"]+)" download="[0-9A-Za-z]{12}.png"', page)
+    assert code is not None
+    assert desk.get(code[1]).content_type == "image/png"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"password": "correct horse"}, "Password"),
+        ({"requireEmail": True}, "Asks who reads"),
+        ({"gateDomains": ["example.com"]}, "Asks who reads"),
+        ({"gateFields": [{"key": "mail", "label": "Mail", "type": "email", "required": True}]}, "Asks who reads"),
+        ({"allowDownload": False}, "No download"),
+        ({"watermark": True}, "Watermark"),
+        ({"slug": "q3-report"}, "/q3-report"),
+        ({"deleteAt": "2030-01-31T18:00:00Z"}, "Expires 31 Jan 2030"),
+        ({"viewLimit": 5}, "0 of 5 openings used"),
+        ({"pageRange": {"from": 2, "to": 3}}, "Pages 2 to 3"),
+    ],
+)
+def test_what_is_special_about_a_link_is_a_flag(
+    world: World, desk: FlaskClient, settings: dict[str, Any], words: str
+) -> None:
+    made = world.pia.upload()
+    assert '<li class="flag' not in desk.get("/files").text
+    put(world, made, **settings)
+    assert re.findall(r'<li class="flag">([^<]*)</li>', desk.get("/files").text) == [words]
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [({"delete_at": 1_000}, "Expired 1 Jan 1970"), ({"burned_at": 1_000, "view_limit": 3}, "Used up")],
+)
+def test_a_link_that_ended_says_so_and_shows_no_picture(
+    world: World, desk: FlaskClient, columns: dict[str, int], words: str
+) -> None:
+    change_file(world, world.pia.upload()["uuid"], **columns)
+    page = desk.get("/files").text
+    assert re.findall(r'<li class="flag[^"]*">([^<]*)</li>', page) == [words]
+    assert "<img" not in page
+
+
+def test_a_link_that_the_operator_froze_says_so(world: World, desk: FlaskClient) -> None:
+    change_file(world, world.pia.upload()["uuid"], frozen_at=1_000)
+    page = desk.get("/files").text
+    assert '<li class="flag ended">On hold: the operator reviews it</li>' in page
+    assert "<img" in page  # it is still open to its owner
+
+
+def test_names_are_text_and_never_markup(world: World, desk: FlaskClient) -> None:
+    change_file(world, world.pia.upload()["uuid"], original_name='"><script>alert(1)<.pdf')
+    for address in ("/files", "/files?q=script"):
+        page = desk.get(address)
+        assert names(page) == ['"><script>alert(1)<.pdf']
+        assert "<script>alert" not in page.text
+    assert "<script>alert" not in desk.get('/files?q="><script>alert(1)</script>').text
+
+
+def test_nobody_elses_files_appear(world: World, desk: FlaskClient) -> None:
+    world.mal.upload(name="foreign.pdf")
+    share(world)  # nobody's
+    trashed = world.pia.upload(name="trashed.pdf")
+    world.pia.delete(f"/api/v1/files/{trashed['uuid']}")
+    world.pia.upload(name="mine.pdf")
+    assert names(desk.get("/files")) == ["mine.pdf"]
+    for words in ("foreign", "trashed"):
+        searched = desk.get(f"/files?q={words}")
+        assert names(searched) == []
+        assert "0 of 1 found by" in text_of(searched)
+
+
+def test_an_empty_library_says_how_to_begin(desk: FlaskClient) -> None:
+    answer = desk.get("/files")
+    assert "Share your first document" in answer.text
+    assert 'type="file"' in answer.text
+    assert "Search by name" not in answer.text
+
+
+def test_who_is_not_signed_in_is_asked_to_and_comes_back(world: World) -> None:
+    world.pia.upload(name="secret.pdf")
+    answer = world.http.get("/files?q=secret")
+    assert answer.status_code == 403
+    assert "secret.pdf" not in answer.text
+    link = sign_in.create_link(world.rt, world.pia.email).removeprefix(BASE_URL)
+    entered = world.http.post(link)
+    assert entered.headers["Location"] == "/files?q=secret"
+    assert names(world.http.get("/files?q=secret")) == ["secret.pdf"]
+
+
+def test_no_other_site_may_frame_it_or_keep_it(desk: FlaskClient) -> None:
+    headers = desk.get("/files").headers
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert headers["Cache-Control"] == "private, no-store"
+
+
+# --- searching, sorting, paging --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("ubersicht", ["Übersicht Q3.pdf"]),
+        ("ÜBERSICHT", ["Übersicht Q3.pdf"]),
+        ("u\u0308bersicht", ["Übersicht Q3.pdf"]),
+        ("q3", ["q3 plan.pdf", "Übersicht Q3.pdf"]),
+        ("plan q3", ["q3 plan.pdf"]),
+        ("for-the-board", ["100%_done.pdf"]),
+        ("%", ["100%_done.pdf"]),
+        ("_", ["100%_done.pdf"]),
+        ("'; --", []),
+        ("nothing", []),
+        ("  ", ["q3 plan.pdf", "100%_done.pdf", "Übersicht Q3.pdf"]),
+    ],
+)
+def test_a_search_finds_words_anywhere_in_the_name(
+    world: World, desk: FlaskClient, words: str, found: list[str]
+) -> None:
+    for name in ("Übersicht Q3.pdf", "100%_done.pdf", "q3 plan.pdf"):
+        made = world.pia.upload(name=name)
+        if name.startswith("100"):
+            put(world, made, slug="for-the-board")
+    answer = desk.get("/files", query_string={"q": words})
+    assert names(answer) == found
+    if words.strip():
+        assert f"{len(found)} of 3 found by" in text_of(answer)
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("newest", ["c.pdf", "A.pdf", "b.pdf"]),
+        ("oldest", ["b.pdf", "A.pdf", "c.pdf"]),
+        ("name", ["A.pdf", "b.pdf", "c.pdf"]),
+        ("views", ["A.pdf", "c.pdf", "b.pdf"]),
+        ("size", ["b.pdf", "c.pdf", "A.pdf"]),
+        ("nonsense", ["c.pdf", "A.pdf", "b.pdf"]),
+        ("id; DROP TABLE files", ["c.pdf", "A.pdf", "b.pdf"]),
+    ],
+)
+def test_a_library_is_sorted_as_asked(world: World, desk: FlaskClient, order: str, expected: list[str]) -> None:
+    for name, views, size in (("b.pdf", 1, 900), ("A.pdf", 50, 100), ("c.pdf", 2, 500)):
+        change_file(world, world.pia.upload(name=name)["uuid"], view_count=views, size=size)
+    assert names(desk.get("/files", query_string={"sort": order})) == expected
+
+
+def test_two_thousand_files_are_shown_fifty_at_a_time(world: World, desk: FlaskClient) -> None:
+    fill(world, 2_000)
+    first = desk.get("/files?q=file&sort=oldest")
+    assert names(first) == [f"file {number}.pdf" for number in range(1, 51)]
+    assert "Page 1 of 40" in first.text
+    assert 'rel="prev"' not in first.text
+    after = re.search(r'href="([^"]+)" rel="next"', first.text)
+    assert after is not None
+    assert parse_qs(urlsplit(unescape(after[1])).query) == {"q": ["file"], "sort": ["oldest"], "page": ["2"]}
+    assert names(desk.get(unescape(after[1])))[0] == "file 51.pdf"
+    last = desk.get("/files?sort=oldest&page=40")
+    assert names(last)[-1] == "file 2000.pdf"
+    assert 'rel="next"' not in last.text
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x", "", "9" * 5000, "1.5", "²", "99"])
+def test_a_page_that_does_not_exist_shows_one_that_does(world: World, desk: FlaskClient, number: str) -> None:
+    world.pia.upload(name="only.pdf")
+    assert names(desk.get("/files", query_string={"page": number})) == ["only.pdf"]
+
+
+def asked(world: World, http: FlaskClient, address: str) -> int:
+    """How many statements a page runs."""
+    seen: list[str] = []
+    connection = world.rt.db.sqlite.connection()
+    connection.set_trace_callback(seen.append)
+    try:
+        assert http.get(address).status_code == 200
+    finally:
+        connection.set_trace_callback(None)
+    return len(seen)
+
+
+@pytest.mark.parametrize("address", ["/files", "/files?q=file", "/files?sort=views"])
+def test_many_files_take_no_more_statements_than_one(world: World, desk: FlaskClient, address: str) -> None:
+    world.pia.upload(name="file.pdf")
+    few = asked(world, desk, address)
+    fill(world, 200)
+    assert asked(world, desk, address) == few <= 12
+
+
+# --- what the plan allows --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("count", "full"), [(0, False), (2, False), (3, True)])
+def test_the_free_plan_counts_its_places_and_says_what_to_do(world: World, count: int, full: bool) -> None:
+    for _ in range(count):
+        world.fay.upload()
+    words = text_of(signed_in(world, world.fay).get("/files"))
+    assert f"{count} of 3 files on the free plan." in words
+    assert ("To share another one, delete a file" in words) == full
+
+
+def test_a_plan_without_a_limit_counts_nothing(desk: FlaskClient) -> None:
+    assert "plan." not in text_of(desk.get("/files"))
+
+
+def test_the_page_tells_its_script_the_token_and_the_largest_pdf(world: World) -> None:
+    http = signed_in(world, world.fay)
+    page = http.get("/files").text
+    assert f'data-csrf="{token_in(page)}"' in page
+    assert 'data-most="20971520"' in page
+    assert "up to 20 MB" in page
