@@ -49,6 +49,7 @@ _docshare() {
             '|variants') command='variants' ;;
             '|invites') command='invites' ;;
             '|assets') command='assets' ;;
+            '|design') command='design' ;;
             '|qr') command='qr' ;;
             '|push') command='push' ;;
             '|public') command='public' ;;
@@ -62,6 +63,7 @@ _docshare() {
             '|webhooks') command='webhooks' ;;
             '|whoami') command='whoami' ;;
             '|serve') command='serve' ;;
+            '|dashboard') command='dashboard' ;;
             '|trigger') command='trigger' ;;
             '|admin') command='admin' ;;
             '|auth') command='auth' ;;
@@ -93,6 +95,8 @@ _docshare() {
             'invites|list') command='invites list' ;;
             'invites|create') command='invites create' ;;
             'assets|add') command='assets add' ;;
+            'design|import') command='design import' ;;
+            'design|status') command='design status' ;;
             'public|upload') command='public upload' ;;
             'public|metadata') command='public metadata' ;;
             'public|oembed') command='public oembed' ;;
@@ -130,6 +134,8 @@ _docshare() {
             'webhooks|sample') command='webhooks sample' ;;
             'webhooks|replay') command='webhooks replay' ;;
             'admin|invite') command='admin invite' ;;
+            'admin|freeze') command='admin freeze' ;;
+            'admin|unfreeze') command='admin unfreeze' ;;
             'admin|login-link') command='admin login-link' ;;
             'admin|sweep') command='admin sweep' ;;
             'admin|check') command='admin check' ;;
@@ -198,6 +204,8 @@ _docshare() {
         'upload|--settings') _docshare_local; return ;;
         'import|--name') :; return ;;
         'import|--print') :; return ;;
+        'import|--design-user-token-file') _docshare_local; return ;;
+        'import|--design-token-file') _docshare_local; return ;;
         'files download|--output'|'files download|-o') _docshare_local; return ;;
         'files replace|--name') :; return ;;
         'files list|--filter') :; return ;;
@@ -255,6 +263,13 @@ _docshare() {
         'variants export|--out') _docshare_local; return ;;
         'invites create|--name') :; return ;;
         'assets add|--kind') :; return ;;
+        'design import|--jwt-file') _docshare_local; return ;;
+        'design import|--design-token-file') _docshare_local; return ;;
+        'design import|--filename') :; return ;;
+        'design import|--tokens-out') _docshare_local; return ;;
+        'design status|--jwt-file') _docshare_local; return ;;
+        'design status|--design-token-file') _docshare_local; return ;;
+        'design status|--access-token-file') _docshare_local; return ;;
         'qr|--output'|'qr|-o') _docshare_local; return ;;
         'qr|--variant') _docshare_cached variants; return ;;
         'push|--slug') :; return ;;
@@ -383,6 +398,8 @@ _docshare() {
         'serve|--log') :; return ;;
         'serve|--threads') :; return ;;
         'serve|--ready-file') _docshare_local; return ;;
+        'dashboard|--email') :; return ;;
+        'dashboard|--data') _docshare_local; return ;;
         'trigger|--file') _docshare_cached files; return ;;
         'trigger|--variant') _docshare_cached variants; return ;;
         'trigger|--set') :; return ;;
@@ -393,6 +410,8 @@ _docshare() {
         'admin|--data') _docshare_local; return ;;
         'admin invite|--name') :; return ;;
         'admin invite|--data') _docshare_local; return ;;
+        'admin freeze|--data') _docshare_local; return ;;
+        'admin unfreeze|--data') _docshare_local; return ;;
         'admin login-link|--data') _docshare_local; return ;;
         'admin sweep|--data') _docshare_local; return ;;
         'admin check|--data') _docshare_local; return ;;
@@ -452,9 +471,9 @@ _docshare() {
     esac
     commands= options=
     case $command in
-        '') commands='upload import files settings ls show rm download replace claim variants invites assets qr push public open events gate readership pending wait explain webhooks whoami serve trigger admin auth profile completion help' options='' ;;
+        '') commands='upload import files settings ls show rm download replace claim variants invites assets design qr push public open events gate readership pending wait explain webhooks whoami serve dashboard trigger admin auth profile completion help' options='' ;;
         'upload') commands='' options='--name --files-from --null -0 --recursive -r --include --print --manifest --update --skip-existing --jobs --fail-fast --check --no-check --qr --copy --open --rollback --variants-csv --dry-run -n --mode --password-file --password-prompt --download --no-download --expires --hide-expiry --show-expiry --views --pages --require-email --no-require-email --email-domain --notify --no-notify --watermark --no-watermark --receipt --no-receipt --slug --set --settings --help -h' ;;
-        'import') commands='' options='--name --print --qr --copy --open --help -h' ;;
+        'import') commands='' options='--name --print --qr --copy --open --design-user-token-file --design-token-file --help -h' ;;
         'files') commands='download replace list show delete restore' options='--help -h' ;;
         'files download') commands='' options='--output -o --force --help -h' ;;
         'files replace') commands='' options='--name --keep-anchors --check --no-check --dry-run -n --help -h' ;;
@@ -491,6 +510,9 @@ _docshare() {
         'invites create') commands='' options='--name --mail --no-mail --help -h' ;;
         'assets') commands='add' options='--help -h' ;;
         'assets add') commands='' options='--kind --apply --dry-run -n --help -h' ;;
+        'design') commands='import status' options='--help -h' ;;
+        'design import') commands='' options='--jwt-file --design-token-file --filename --tokens-out --help -h' ;;
+        'design status') commands='' options='--jwt-file --design-token-file --access-token-file --help -h' ;;
         'qr') commands='' options='--output -o --variant --invert --help -h' ;;
         'push') commands='' options='--slug --manifest --name --keep-anchors --dry-run -n --help -h' ;;
         'public') commands='upload metadata oembed qr' options='--help -h' ;;
@@ -540,9 +562,12 @@ _docshare() {
         'webhooks replay') commands='' options='--to --secret-file --speed --only --header-name --insecure-forward --dry-run -n --help -h' ;;
         'whoami') commands='' options='--help -h' ;;
         'serve') commands='' options='--demo --host --port --data --base-url --tier --open --ephemeral --no-ephemeral --exec --dev --no-dev --log --threads --ready-file --print-env --no-print-env --help -h' ;;
+        'dashboard') commands='' options='--email --print --data --help -h' ;;
         'trigger') commands='' options='--file --variant --set --raw --count --every --wait --dry-run -n --data --help -h' ;;
-        'admin') commands='invite login-link sweep check account key trash outbox hotspot deliveries client' options='--data --help -h' ;;
+        'admin') commands='invite freeze unfreeze login-link sweep check account key trash outbox hotspot deliveries client' options='--data --help -h' ;;
         'admin invite') commands='' options='--name --mail --no-mail --data --help -h' ;;
+        'admin freeze') commands='' options='--data --help -h' ;;
+        'admin unfreeze') commands='' options='--data --help -h' ;;
         'admin login-link') commands='' options='--data --help -h' ;;
         'admin sweep') commands='' options='--data --help -h' ;;
         'admin check') commands='' options='--data --help -h' ;;
@@ -651,6 +676,8 @@ _docshare() {
             'serve') _docshare_local ;;
             'trigger') _docshare_reply file.viewed file.downloaded gate.completed note.created receipt.confirmed file.burned content.replaced invite.viewed proofing.updated ;;
             'admin invite') _docshare_cached files ;;
+            'admin freeze') _docshare_cached files ;;
+            'admin unfreeze') _docshare_cached files ;;
             'admin trash restore') _docshare_cached files ;;
             'admin trash purge') _docshare_cached files ;;
             'admin hotspot add') _docshare_cached files ;;
