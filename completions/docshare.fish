@@ -315,7 +315,7 @@ complete -c docshare -n '__docshare_at \'\'' -a assets -d 'Logos, backgrounds an
 complete -c docshare -n '__docshare_at \'\'' -a design -d 'Designs of a design tool: share them without an account.'
 complete -c docshare -n '__docshare_at \'\'' -a qr -d 'Show or save the QR code of a share link.'
 complete -c docshare -n '__docshare_at \'\'' -a push -d 'Share a document under a fixed name: the same line for every build.'
-complete -c docshare -n '__docshare_at \'\'' -a public -d 'What needs no account: facts of a share link, and sharing where a server allows it.'
+complete -c docshare -n '__docshare_at \'\'' -a public -d 'What needs no account: facts of a link, sharing where that is allowed.'
 complete -c docshare -n '__docshare_at \'\'' -a open -d 'Open a share link in the browser.'
 complete -c docshare -n '__docshare_at \'\'' -a events -d 'See who viewed and downloaded, once or live.'
 complete -c docshare -n '__docshare_at \'\'' -a gate -d 'See what readers filled into gate forms, once or live.'

@@ -61,7 +61,8 @@ def checked_link(file: Mapping[str, Any]) -> str:
 def may_open(ctx: Context, *, stream_tty: bool | None = None) -> bool:
     """Whether there is somebody to see a browser, and a desktop for it. ``stream_tty``: what shows that somebody is
     there, unless it is standard output."""
-    if not (ctx.stdout_tty if stream_tty is None else stream_tty) or ctx.in_ci or ctx.env.get("SSH_CONNECTION") or ctx.env.get("SSH_TTY"):
+    watched = ctx.stdout_tty if stream_tty is None else stream_tty
+    if not watched or ctx.in_ci or ctx.env.get("SSH_CONNECTION") or ctx.env.get("SSH_TTY"):
         return False
     if sys.platform in ("darwin", "win32"):
         return True

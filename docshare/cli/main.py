@@ -44,7 +44,12 @@ REGISTRY = (
     Stub("design", "docshare.cli.design", _SHARE, "Designs of a design tool: share them without an account."),
     Stub("qr", "docshare.cli.qr", _SHARE, "Show or save the QR code of a share link."),
     Stub("push", "docshare.cli.push", _SHARE, "Share a document under a fixed name: the same line for every build."),
-    Stub("public", "docshare.cli.public", _SHARE, "What needs no account: facts of a share link, and sharing where a server allows it."),
+    Stub(
+        "public",
+        "docshare.cli.public",
+        _SHARE,
+        "What needs no account: facts of a link, sharing where that is allowed.",
+    ),
     Stub("open", "docshare.cli.browse", _SHARE, "Open a share link in the browser."),
     Stub("events", "docshare.cli.events", _WATCH, "See who viewed and downloaded, once or live."),
     Stub("gate", "docshare.cli.gate", _WATCH, "See what readers filled into gate forms, once or live."),

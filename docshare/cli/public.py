@@ -22,7 +22,7 @@ from docshare.contract.fields import is_short_id, is_uuid
 if TYPE_CHECKING:
     from docshare.client import Client
 
-app = App("What needs no account: facts of a share link, and sharing where a server allows it.")
+app = App("What needs no account: facts of a link, sharing where that is allowed.")
 app.command("upload", spec=SHARED)(upload)
 
 _LINK_HELP = "A share link of any server; or a UUID, short id or slug of the server in effect."
