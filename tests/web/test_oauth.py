@@ -73,6 +73,13 @@ def test_a_code_becomes_tokens_that_hold_what_was_granted(app: App) -> None:
     assert (missing.status_code, missing.get_json()["code"]) == (403, "insufficient_scope")
 
 
+def test_an_app_that_is_a_page_in_a_browser_can_read_its_tokens(script: App) -> None:
+    code = script.code(redirect_uri="http://127.0.0.1/callback")
+    for answer in (script.exchange(code, redirect_uri="http://127.0.0.1/callback"), script.exchange("x")):
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+        assert "Access-Control-Allow-Credentials" not in answer.headers
+
+
 def test_only_digests_are_kept(app: App) -> None:
     code = app.code()
     tokens = app.exchange(code).get_json()

@@ -158,6 +158,8 @@ def _answered(work: Any) -> Response:
     if answer.status_code >= 400:
         rt().limits.hit(ADDRESS, key, rt().config.address_limit)
     answer.headers["Cache-Control"] = "no-store"
+    # For apps that are a page in a browser: what they send proves who they are, and no cookie counts here.
+    answer.headers["Access-Control-Allow-Origin"] = "*"
     return answer
 
 
