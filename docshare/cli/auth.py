@@ -186,6 +186,7 @@ def _by_browser(
         ctx.err("Your browser asks you to allow this." if opened else "Open this address in a browser:")
         if not opened:
             ctx.err(address)
+            ctx.note(f"waiting {_MINUTES} minutes for the answer to arrive at {waiting.redirect_uri}")
         if not opened and ctx.may_prompt:
             ctx.err("If that browser is on another machine, paste the address it ends at here.")
             waiting.also_from(ctx)

@@ -51,7 +51,8 @@ class Waiting:
         try:
             return self._answers.get(timeout=seconds)
         except queue.Empty:
-            raise Stop(ExitCode.DEADLINE, "nobody answered on the consent page in time") from None
+            hint = "Run it again; where no browser can come back to this machine, give an API key to --with-token."
+            raise Stop(ExitCode.DEADLINE, "nobody answered on the consent page in time", hint=hint) from None
 
     def also_from(self, context: "Context") -> None:
         """Take the address that the browser ended at from the terminal too, for browsers on another machine."""

@@ -133,6 +133,7 @@ def test_a_replacement_names_what_stands_on_the_pages(desk: Desk) -> None:
         "On its pages stand 2 hotspots, 1 note, 1 mark, 1 annotation. "
         "In a new document they may point at something else."
     )
-    form = page.one("form", **{"data-next": desk.path})
-    assert form.attrs["data-upload"] == f"/api/account/files/{desk.made['uuid']}/content"
+    form = page.one("form", **{"data-upload": f"/api/account{desk.path}/content"})
+    after = desk.page(form.attrs["data-next"].removeprefix(desk.path))
+    assert after.one("p", class_="said").words == "The document was replaced; its link stays the same."
     assert [node.attrs["value"] for node in form.all("input", name="clearAnchors")] == ["true", "false"]

@@ -271,3 +271,7 @@ def test_what_comes_from_outside_is_text(world: World, pia: FlaskClient) -> None
     create(person, fileUuid=made["uuid"])
     assert "<img src=x" not in page(pia)
     assert "<b>hi" not in page(pia, "/webhooks?done=<b>hi&file=<b>hi")
+
+
+def test_an_address_puts_no_words_of_its_own_on_the_page(pia: FlaskClient) -> None:
+    assert "Call 555" not in page(pia, "/webhooks?done=Call 555&file=Call 555")

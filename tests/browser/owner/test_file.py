@@ -225,6 +225,7 @@ def test_the_document_is_replaced_behind_its_link(browser: Browser, desk: Desk, 
         page.locator("#file").set_input_files(new)
         page.get_by_role("button", name="Replace the document").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("New deck.pdf")
+        expect(page.get_by_role("status").first).to_have_text("The document was replaced; its link stays the same.")
         expect(page.locator("tbody tr")).to_have_count(2)
     assert len(hotspots.list_hotspots(desk.world.rt, desk.made["uuid"])) == left
 

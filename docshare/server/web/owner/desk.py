@@ -102,9 +102,15 @@ def shown(owner: Owner, template: str, place: str, status: int = 200, **facts: A
 
 def done(path: str, words: str) -> AnyResponse:
     """On to ``path`` of this site after a form was obeyed; the page there says ``words``."""
-    words, owner = words[:_LONGEST], signed_in()
-    sealed = {_SEAL: _seal(owner, words).decode()} if owner else {}
-    return redirect(f"{path}?{urlencode({_DONE: words, **sealed})}", 303)
+    owner = signed_in()
+    return redirect(path if owner is None else saying(owner, path, words), 303)
+
+
+def saying(owner: Owner, path: str, words: str) -> str:
+    """The address of the page at ``path`` of this site that says ``words`` to ``owner``: also for a script to go on to
+    after it did what a form would have done."""
+    words = words[:_LONGEST]
+    return f"{path}?{urlencode({_DONE: words, _SEAL: _seal(owner, words).decode()})}"
 
 
 def _seal(owner: Owner, words: str) -> bytes:

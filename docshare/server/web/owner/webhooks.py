@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from flask import Blueprint, Response, request
 from werkzeug.wrappers import Response as AnyResponse
 
+from docshare.contract.fields import is_uuid
 from docshare.contract.limits import SESSION_WEBHOOK_TEST
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
@@ -172,7 +173,8 @@ def _kinds(plan: Plan) -> dict[str, str]:
 def _names(caller: Caller, wanted: object) -> dict[str, str]:
     """The newest files by UUID with their names, and the ``wanted`` one."""
     found = {row.uuid: row.original_name for row in islice(files.list_files(rt(), caller), _FILES)}
-    if isinstance(wanted, str) and wanted and wanted not in found:
+    # An address that somebody else made up puts no words on this page.
+    if isinstance(wanted, str) and is_uuid(wanted) and wanted not in found:
         found |= {wanted: _named(caller, wanted)}
     return found
 

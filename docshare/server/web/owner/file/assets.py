@@ -7,7 +7,7 @@ from docshare.contract.media import ASSET_KINDS
 from docshare.contract.problems import Problem
 from docshare.server.services import assets, settings
 from docshare.server.shell import rt
-from docshare.server.web.owner.desk import Owner, done, form, page
+from docshare.server.web.owner.desk import Owner, done, form, page, saying
 from docshare.server.web.owner.file.paper import needs, opened, page_of, path_of
 
 _KINDS = {"logo": "Logo", "background": "Background", "hotspot-audio": "Sound for hotspots"}
@@ -27,7 +27,10 @@ def show(owner: Owner, name: str) -> AnyResponse:
     looks = paper.file["viewerSettings"]
     used = {looks.get(kind, {}).get("assetId") for kind in _USES}
     plan = needs(owner, "assets.create")
-    return page_of(owner, paper, "assets", plan=plan, assets=rows, kinds=kinds, names=_KINDS, used=used, uses=_USES)
+    after = saying(owner, f"{paper.path}/assets", "It was uploaded.")
+    return page_of(
+        owner, paper, "assets", plan=plan, after=after, assets=rows, kinds=kinds, names=_KINDS, used=used, uses=_USES
+    )
 
 
 @blueprint.post("/files/<name>/assets/<asset>/use")

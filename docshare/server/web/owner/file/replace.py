@@ -6,7 +6,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from docshare.contract.plans import PLAN_LIMITS
 from docshare.server.services import replacing
 from docshare.server.shell import rt
-from docshare.server.web.owner.desk import Owner, page
+from docshare.server.web.owner.desk import Owner, page, saying
 from docshare.server.web.owner.file.paper import needs, opened, page_of
 
 blueprint = Blueprint("owner_file_replace", __name__)
@@ -20,4 +20,5 @@ def show(owner: Owner, name: str) -> AnyResponse:
     standing = replacing.anchors(rt(), owner.caller, paper.row.uuid)
     plan = needs(owner, "files.replace")
     most = PLAN_LIMITS[owner.caller.plan].stored_bytes
-    return page_of(owner, paper, "replace", plan=plan, anchors=standing._asdict(), most=most)
+    after = saying(owner, paper.path, "The document was replaced; its link stays the same.")
+    return page_of(owner, paper, "replace", plan=plan, anchors=standing._asdict(), most=most, after=after)

@@ -67,7 +67,7 @@ function uploads(form) {
     cancel = running.cancel;
     try {
       await running.answer;
-      location.assign(`${form.dataset.next}?${new URLSearchParams({ done: form.dataset.said })}`);
+      location.assign(form.dataset.next);
     } catch (failure) {
       sending.hidden = true;
       button.disabled = false;
