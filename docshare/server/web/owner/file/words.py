@@ -29,7 +29,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "watermark": ("Watermark", "Who reads it, where that is known, across pages and downloads; files up to 100 MB."),
     "slug": ("Link name", "Lowercase letters, digits and hyphens. The short link goes on working."),
     "designToolUpdatesEnabled": ("The design tool may publish new versions", ""),
-    "detachDesignToolDesign": ("Detach it from its design", "For good: the design tool sends no new versions any more."),
+    "detachDesignToolDesign": ("Detach it from its design", "For good: the design tool sends no more new versions."),
     "viewerSettings.background.type": ("Kind", ""),
     "viewerSettings.background.color": ("Colour", "Behind the pages, for the kind 'solid'."),
     "viewerSettings.background.preset": ("Gradient", "For the kind 'gradient'."),
