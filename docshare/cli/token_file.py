@@ -24,7 +24,7 @@ def read_token(ctx: Context, source: str, option: str) -> str:
         why = f"{option}: cannot read {source}: {error.strerror or error}"
         raise Stop(ExitCode.USAGE, why, code="local_file") from error
     token = raw.decode("utf-8", "replace").strip()
-    if not token or len(raw) > _LONGEST or not token.isprintable() or " " in token:
+    if not token or len(raw) > _LONGEST or not token.isascii() or not token.isprintable() or " " in token:
         raise Stop(ExitCode.USAGE, f"{option}: {source} holds no token")
     return keep_secret(ctx, token)
 

@@ -142,8 +142,9 @@ def test_a_pdf_that_cannot_be_used_is_400(world: World, source: Source) -> None:
 # --- palette ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_colours_of_the_first_page_are_told(world: World, source: Source) -> None:
+def test_the_colours_of_the_first_page_are_told(world: World, source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """``palette`` is a list of ``#rrggbb`` strings, most dominant first."""
+    monkeypatch.setattr("docshare.server.pdf.engine.PALETTE_BUDGET_S", 30.0)  # whatever else the machine does
     source.script = answer(picture_pdf([stripes((RED, 30), (BLUE, 70))], [300]))
     made = order(world.pia, source.url()).get_json()
     assert list(made) == ["uuid", "shortId", "shareUrl", "palette"]

@@ -35,7 +35,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder: Path = tmp_path_factory.mktemp("server")
-    with served(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32") as running:
+    # All tests of a worker upload with one key.
+    with served(folder, DOCSHARE_TRUSTED_PROXIES="127.0.0.1/32", DOCSHARE_RATE_LIMIT="100000") as running:
         yield running
 
 

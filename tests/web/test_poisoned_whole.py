@@ -28,6 +28,7 @@ FOR_PROGRAMS = {
     "activity_rows": {"event", "data"},
     "deliveries": {"event", "body"},
     "denials": {"reason"},
+    "designs": {"design_user", "design"},
     "mails": {"recipient", "subject", "body", "error"},
     "revisions": {"original_name"},
     "webhooks": {"url", "peer", "format", "events"},
