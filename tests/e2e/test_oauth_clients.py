@@ -116,6 +116,9 @@ def test_requests_oauthlib_gets_and_refreshes(
         second = app.refresh_token(metadata["token_endpoint"], client_id=made["clientId"], timeout=10)
         assert second["refresh_token"] != first["refresh_token"]
         assert app.get(f"{server.url}/api/v1/files", timeout=10).status_code == 200
+        form = {"token": second["refresh_token"], "client_id": made["clientId"]}
+        assert app.post(metadata["revocation_endpoint"], data=form, timeout=10).status_code == 200
+        assert app.get(f"{server.url}/api/v1/files", timeout=10).status_code == 401
 
 
 def test_of_twenty_that_refresh_at_once_one_wins_and_the_grant_lives(
