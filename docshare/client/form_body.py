@@ -1,22 +1,15 @@
-"""A form as the body of a request, to be sent as ``json_body.JsonBody`` is."""
+"""A form as the body of a request."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
+from docshare.client.whole_body import WholeBody
 
-class FormBody:
-    """``values`` as an HTML form sends them. ``started`` and ``exhausted``: whether any and all of it was handed
-    over."""
+
+class FormBody(WholeBody):
+    """``values`` as an HTML form sends them."""
 
     content_type = "application/x-www-form-urlencoded"
 
     def __init__(self, values: Mapping[str, str]) -> None:
-        self._raw = urlencode(values).encode()
-        self.started = self.exhausted = False
-
-    def __len__(self) -> int:
-        return len(self._raw)
-
-    def __iter__(self) -> Iterator[bytes]:
-        self.started = self.exhausted = True  # it goes out in one piece
-        yield self._raw
+        super().__init__(urlencode(values).encode())

@@ -1,21 +1,14 @@
-"""A JSON body of a request, to be sent as ``body.MultipartFile`` is: with its length known, and again if need be."""
+"""A JSON body of a request."""
 
 import json
-from collections.abc import Iterator
+
+from docshare.client.whole_body import WholeBody
 
 
-class JsonBody:
-    """``value`` as UTF-8 JSON. ``started`` and ``exhausted``: whether any of it, and all of it, was handed over."""
+class JsonBody(WholeBody):
+    """``value`` as UTF-8 JSON."""
 
     content_type = "application/json"
 
     def __init__(self, value: object) -> None:
-        self._raw = json.dumps(value).encode()
-        self.started = self.exhausted = False
-
-    def __len__(self) -> int:
-        return len(self._raw)
-
-    def __iter__(self) -> Iterator[bytes]:
-        self.started = self.exhausted = True  # it goes out in one piece
-        yield self._raw
+        super().__init__(json.dumps(value).encode())

@@ -10,8 +10,7 @@ from docshare.client.options import Options
 
 if TYPE_CHECKING:
     from docshare.client.body import MultipartFile
-    from docshare.client.form_body import FormBody
-    from docshare.client.json_body import JsonBody
+    from docshare.client.whole_body import WholeBody
 
 _LONGEST_BACKOFF = 8.0  # seconds
 _SHORTEST_LIMIT_WAIT = 0.5  # seconds; a Retry-After of 0 must not turn into a busy loop
@@ -25,7 +24,7 @@ class Call:
     method: str
     path: str
     params: Mapping[str, str | int] = field(default_factory=dict)
-    body: "MultipartFile | JsonBody | FormBody | None" = None
+    body: "MultipartFile | WholeBody | None" = None
     repeatable: bool = True
     read_timeout: float | None = None  # seconds; None: the client's
     encoding: str | None = None  # Accept-Encoding, where the default is not wanted

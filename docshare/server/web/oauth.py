@@ -40,7 +40,7 @@ def ask() -> Response:
     holder = sign_in.signed_in(rt(), session_cookie())
     client = grant.request.client.row
     if holder is None:
-        return returning.afterwards(_page("oauth_sign_in.html", 403, app=client.name), request.full_path)
+        return returning.ask_to_sign_in(request.full_path, f"{client.name} wants to use your docshare.")
     scopes = {scope: SCOPES[scope] for scope in grant.request.scope.split()}
     host = urlsplit(grant.redirect_uri).netloc or grant.redirect_uri.partition(":")[0]
     facts = {"app": client.name, "host": host, "scopes": scopes, "holder": holder, "csrf_field": csrf.FIELD}

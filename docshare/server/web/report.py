@@ -30,7 +30,7 @@ def page(name: str) -> Response:
     """The report of the file ``name`` (UUID or short id), for its signed-in owner."""
     caller = sign_in.caller(rt(), session_cookie())
     if caller is None:
-        return returning.afterwards(make_response(render_template("readership_sign_in.html"), 403), request.path)
+        return returning.ask_to_sign_in(request.path, "Who has read a document is for its owner.")
     try:
         material = _material(rt(), caller, name)
     except Problem:

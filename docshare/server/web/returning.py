@@ -2,7 +2,7 @@
 
 import re
 
-from flask import Response, request
+from flask import Response, make_response, render_template, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.server.shell import rt
@@ -14,8 +14,10 @@ _PLACES = re.compile(r"/(oauth/authorize\?|readership/|(?:account|files|trash|we
 _LONGEST = 4_000
 
 
-def afterwards(answer: Response, path: str) -> Response:
-    """Remember with ``answer`` that whoever signs in now wanted to see ``path``, with its query."""
+def ask_to_sign_in(path: str, why: str) -> Response:
+    """The page for whoever has to sign in before they see ``path`` (with its query), which they come back to; ``why``
+    is a sentence."""
+    answer = make_response(render_template("sign_in_first.html", why=why), 403)
     if fits(path):
         answer.set_cookie(
             _COOKIE, path, max_age=_SECONDS, path="/login", secure=rt().config.secure, httponly=True, samesite="Lax"

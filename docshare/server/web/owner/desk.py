@@ -40,8 +40,7 @@ def page(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
     def guarded(**names: Any) -> AnyResponse:
         owner = signed_in()
         if owner is None:
-            asked = make_response(render_template("owner/sign_in.html"), 403)
-            return returning.afterwards(asked, request.full_path.rstrip("?"))
+            return returning.ask_to_sign_in(request.full_path.rstrip("?"), "This page is for its owner.")
         try:
             return view(owner, **names)
         except Problem as problem:
