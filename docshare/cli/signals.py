@@ -1,13 +1,16 @@
 """Signals as exceptions, so that every command cleans up in plain ``finally`` blocks."""
 
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 from docshare.cli.exits import DeadlinePassed, Terminated
+
+_AGAIN = 0.01  # seconds until a signal that was lost is raised again
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:
@@ -34,12 +37,40 @@ def handled() -> Iterator[None]:
     if hasattr(signal, "SIGALRM"):
         handlers[signal.SIGALRM] = _expire
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    hook = sys.unraisablehook
+    sys.unraisablehook = _raising_again(handlers, hook)
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         set_deadline(0)
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _raising_again(handlers: dict[int, Any], otherwise: Callable[[Any], Any]) -> Callable[[Any], None]:
+    """A hook for exceptions that Python drops, as it does in ``__del__`` and in callbacks of weak references. A signal
+    that strikes just there would be lost with its exception and the command would run on, so it is raised once more."""
+    numbers = {Terminated: signal.SIGTERM, KeyboardInterrupt: signal.SIGINT}
+    if hasattr(signal, "SIGALRM"):
+        numbers[DeadlinePassed] = signal.SIGALRM
+
+    def hook(dropped: Any) -> None:
+        number = numbers.get(dropped.exc_type)
+        if number is None:
+            otherwise(dropped)
+            return
+        signal.signal(number, handlers[number])
+        threading.Timer(_AGAIN, _strike, (number,)).start()
+
+    return hook
+
+
+def _strike(number: signal.Signals) -> None:
+    if hasattr(signal, "pthread_kill"):  # wakes the main thread where it waits
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:
+        signal.raise_signal(number)
 
 
 @contextmanager

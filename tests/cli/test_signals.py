@@ -1,0 +1,51 @@
+"""Signals end a command wherever they strike."""
+
+import signal
+import sys
+import threading
+
+import pytest
+
+from docshare.cli.exits import DeadlinePassed, Terminated
+from docshare.cli.signals import handled
+
+
+class Striking:
+    """Is signalled in its finalizer, where Python drops whatever exception is raised."""
+
+    def __init__(self, number: signal.Signals) -> None:
+        self._number = number
+
+    def __del__(self) -> None:
+        signal.raise_signal(self._number)
+        for _ in range(1000):
+            pass  # the handler runs between two instructions, so some must follow
+
+
+def _command(number: signal.Signals) -> None:
+    with handled():
+        Striking(number)
+        threading.Event().wait(10)
+
+
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt), (signal.SIGALRM, DeadlinePassed)],
+)
+def test_a_signal_that_strikes_in_a_finalizer_still_ends_the_command(
+    number: signal.Signals, error: type[BaseException]
+) -> None:
+    with pytest.raises(error):
+        _command(number)
+
+
+def test_other_dropped_exceptions_go_where_they_went_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing:
+        def __del__(self) -> None:
+            raise ValueError("dropped")
+
+    dropped: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: dropped.append(found.exc_type))
+    with handled():
+        Failing()
+    assert dropped == [ValueError]
