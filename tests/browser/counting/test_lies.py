@@ -49,13 +49,16 @@ def test_a_page_that_lies_gains_no_time_beyond_the_servers_clock(
     assert document.views == 1
     pages = dict(
         document.world.rt.db.rows(
-            "SELECT page, time_ms FROM session_pages WHERE time_ms >= 1000 "
+            "SELECT page, time_ms FROM session_pages WHERE time_ms > 0 "
             "AND session_id = (SELECT MAX(id) FROM view_sessions)"
         )
     )
+    # What the page itself measured before its clock was stopped comes on top when it is closed.
+    measured = reader.before + SECOND
+    really_read = 0 if 1 in accepted else pages.pop(1, 0)
+    assert really_read < measured
     assert pages.keys() == accepted.keys()
     for number, seconds in accepted.items():
         least, most = (10 * SECOND, elapsed) if claims.get("ageMs") else (seconds * SECOND, seconds * SECOND)
-        # What the page itself measured before its clock was stopped may come on top when it is closed.
-        assert least - SECOND < pages[number] < most + reader.before + SECOND
-    assert row["timeMs"] == sum(pages.values())
+        assert least - SECOND < pages[number] < most + measured
+    assert row["timeMs"] == really_read + sum(pages.values())
