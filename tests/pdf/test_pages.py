@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from docshare.contract.problems import Problem
+from docshare.server.pdf import pages
 from docshare.server.pdf.engine import Engine, Mark, PageText, Unrenderable
 from docshare.server.pdf.failures import Failures, Key
 from docshare.server.pdf.pages import PageStore
@@ -73,8 +74,9 @@ def files(root: Path) -> list[str]:
 
 
 def test_a_page_is_drawn_once_for_twenty_readers_at_the_same_moment(
-    store: PageStore, counting: CountingEngine, put: Put
+    store: PageStore, counting: CountingEngine, put: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pages, "_STUCK_S", 60.0)  # a busy machine is not a page that takes long
     blob = put(pdfs.simple_pdf(1))
     together = threading.Barrier(20)
 
