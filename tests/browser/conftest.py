@@ -7,7 +7,7 @@ import pytest
 import requests
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
-from tests.support.browsing import Visitor, address_of_their_own, desk_settings, launch
+from tests.support.browsing import ENGINE, Visitor, address_of_their_own, desk_settings, launch
 from tests.support.served import Served, served
 from tests.support.turning import Turned, publisher
 
@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        chromium = launch(playwright)
+        chromium = launch(playwright, ENGINE)
         yield chromium
         chromium.close()
 

@@ -80,7 +80,7 @@ def test_a_file_that_is_too_large_is_not_sent(page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     choose(page, b"%PDF-" + b"x" * 300_000)
-    told = "This file is too large: it has 292 KB, and at most 195 KB are possible."
+    told = "This file is too large: it has 293 KB, and at most 195 KB are possible."
     expect(page.get_by_role("alert")).to_have_text(told)
     assert [url for url in asked if "/api/" in url] == []
 
