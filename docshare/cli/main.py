@@ -5,7 +5,8 @@ inside groups too) and registers functions with ``@app.command()``. One function
 make a group. ``REGISTRY`` names the module with a one-line summary, which must equal the first line of the real help.
 The docstring of a command is its help: that line, paragraphs, then ``Examples:`` and an indented block. A command takes
 ``ctx = current()``, prints through ``ctx``, and returns None or an exit code; it refuses by raising ``Stop``. Modules
-import requests, the server, imaging and the like inside functions only.
+import requests, the server, imaging and the like inside functions only. What changes something takes ``--dry-run``
+(``dry_run.py``), and every command has a row in ``tests/cli/tree/table.py``, by which it is tried.
 """
 
 import gc
@@ -44,6 +45,8 @@ REGISTRY = (
     Stub("design", "docshare.cli.design", _SHARE, "Designs of a design tool: share them without an account."),
     Stub("qr", "docshare.cli.qr", _SHARE, "Show or save the QR code of a share link."),
     Stub("push", "docshare.cli.push", _SHARE, "Share a document under a fixed name: the same line for every build."),
+    Stub("apply", "docshare.cli.apply", _SHARE, "Bring files, settings, links and webhooks to what a YAML file says."),
+    Stub("lint", "docshare.cli.lint", _SHARE, "Look into PDFs for what should not be shared."),
     Stub(
         "public",
         "docshare.cli.public",
@@ -65,6 +68,12 @@ REGISTRY = (
     Stub("admin", "docshare.cli.admin", _SERVER, "Look after the bundled server: accounts, keys, storage."),
     Stub("auth", "docshare.cli.auth", _SETUP, "Sign in to a server, see by what, and sign out."),
     Stub("profile", "docshare.cli.profile", _SETUP, "Servers and credentials by name."),
+    Stub(
+        "config", "docshare.cli.config_command", _SETUP, "Settings of the command line: show, change and explain them."
+    ),
+    Stub("discover", "docshare.cli.discover", _SETUP, "Show what the server says of itself: version, addresses."),
+    Stub("api", "docshare.cli.api", _SETUP, "Send any request, and print the body of the answer as it came."),
+    Stub("doctor", "docshare.cli.doctor", _SETUP, "Check this program, its settings, and the way to the server."),
     Stub("completion", "docshare.cli.completion", _SETUP, "Print the completion script of a shell."),
     Stub("help", "docshare.cli.help", _SETUP, "Explain a topic or a command."),
 )

@@ -54,6 +54,9 @@ def push(
     keep_anchors: Annotated[
         bool, typer.Option("--keep-anchors", help="Leave hotspots, notes, marks and annotations on their pages.")
     ] = False,
+    lint: Annotated[
+        bool, typer.Option("--lint", help="Look into a PDF first; send nothing if docshare lint warns of it.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
 ) -> ExitCode:
     """Share a document under a fixed name: the same line for every build.
@@ -82,12 +85,15 @@ def push(
     printer = ctx.emitter(_PUSHED)
     with ExitStack() as held:
         item = _item(ctx, path, name, held)
+        if lint:
+            from docshare.cli.lint import require_clean
+
+            require_clean(ctx, [item])
         ledger = None if manifest is None else _ledger(manifest, held)
         client = held.enter_context(ctx.client())
         pusher = Pusher(ctx, client, item, _digest(item), slug=_checked(slug), ledger=ledger, keep_anchors=keep_anchors)
         if dry_run:
-            request = pusher.planned()
-            return bulk.planned(ctx, [] if request is None else [request])
+            return bulk.planned(ctx, pusher.planned())
         row = pusher.run()
     memory.remember_last(ctx, row)
     printer.emit(row)

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from docshare.cli import setting_schema
+from docshare.cli.api_request import METHODS
+from docshare.cli.config_values import KEYS
 from docshare.cli.cursors import FEEDS
+from docshare.cli.doctor import GROUPS
 from docshare.cli.feed import ALL
 from docshare.cli.file_settings import CLEAR_WORDS
 from docshare.cli.main import REGISTRY, app
@@ -15,6 +18,7 @@ from docshare.cli.output import Spec
 from docshare.cli.readership_sections import SECTIONS
 from docshare.cli.topics import TOPICS
 from docshare.cli.typer_compat import build, spec_of
+from docshare.contract.lint import CHECKS
 from docshare.contract.viewer import PRESETS, VIEWER_MODES
 from docshare.contract.webhooks import ACTIVITY_KINDS, DELIVERY_STATES, KINDS
 
@@ -27,19 +31,23 @@ _WORDS = {
     "HOW": PROGRESS,
     "SHELL": SHELLS,
     "TOPIC": TOPICS,
+    "GROUP": tuple(GROUPS),
     "MODE": VIEWER_MODES,
     "LOOK": (*PRESETS, "none"),
     "SETTING": tuple(setting_schema.ROWS),
+    "METHOD": METHODS,
+    "CONFIG": KEYS,
     "SECTION": tuple(SECTIONS),
     "KEY=VALUE": setting_schema.completions(),
     "TYPE": (*FEEDS, ALL),
     "EVENT": ACTIVITY_KINDS,
+    "CHECK": tuple(CHECKS),
     "KIND": tuple(KINDS),
     "STATE": DELIVERY_STATES,
     "WORD": tuple(dict.fromkeys((*CLEAR_WORDS, *setting_schema.ROWS))),
 }
 _CACHED = {"FILE": "files", "VARIANT": "variants", "WEBHOOK": "webhooks", "PROFILE": "profiles"}
-_PATHS = ("PATH", "DIR", "F", "F.png", "F.html", "LOCAL", "BODY")
+_PATHS = ("PATH", "DIR", "F", "F.png", "F.html", "LOCAL", "BODY", "OUT", "IN")
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,9 @@ def upload(
     jobs: Annotated[int, typer.Option(min=1, max=_MOST_JOBS, metavar="N", help="Send so many at a time.")] = 1,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Begin nothing new after a failure.")] = False,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Look at the files before sending.")] = True,
+    lint: Annotated[
+        bool, typer.Option("--lint", help="Look into PDFs first; send nothing if docshare lint warns of any.")
+    ] = False,
     qr: Annotated[bool, typer.Option("--qr", help="Draw the QR code of the link.")] = False,
     copy: Annotated[bool, typer.Option("--copy", help="Copy the link to the clipboard.")] = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the link in the browser.")] = False,
@@ -87,6 +90,9 @@ def upload(
     the next version of the file it was shared as, behind the same link, and hotspots, notes, marks and annotations on
     its pages are cleared. Settings go to new files only.
 
+    With --lint each PDF is looked into first; if one has a warning or an error, nothing at all is sent and the exit
+    code is 13. What is found goes to stderr. See: docshare lint --help.
+
     Examples:
 
       docshare upload deck.pdf
@@ -106,6 +112,8 @@ def upload(
         raise Stop(ExitCode.USAGE, "--include is about folders, which need -r")
     if update and manifest is None:
         raise Stop(ExitCode.USAGE, "--update needs --manifest: which file was a document shared as?")
+    if lint and not check:
+        raise Stop(ExitCode.USAGE, "--lint needs to look at the files, which --no-check rules out")
     if (qr or open_ or variants_csv) and not single:
         raise Stop(ExitCode.USAGE, "--qr, --open and --variants-csv need exactly one path")
     printer = ctx.emitter(upload_spec(ctx, PRINTED[printed]))
@@ -120,6 +128,10 @@ def upload(
         items = _items(ctx, named, name, held, recursive=recursive, include=include or [])
         if check:
             items = [checked(item) for item in items]
+        if lint:
+            from docshare.cli.lint import require_clean
+
+            require_clean(ctx, items)
         ledger = None if manifest is None else Manifest(manifest).load()
         if dry_run:
             return _planned(ctx, items, Skips(ledger, {}, update), settings, links, single=single)

@@ -87,6 +87,14 @@ def _answer(documents: "Documents", job: dict[str, Any]) -> tuple[dict[str, Any]
             return {}, picture.redrawn(job["path"], job["type"])
         if job["do"] == "stamp":
             return {}, imagemark.stamped(job["path"], job["mark"])
+        if job["do"] == "lint":
+            from docshare.server.pdf.lint import report
+
+            return {}, report.report(documents, job)
+        if job["do"] == "clean":
+            from docshare.server.pdf.lint import clean
+
+            return {}, clean.copy(job["path"], keep_title=job["keep_title"])
         document = documents.open(job["path"])
         match job["do"]:
             case "inspect":

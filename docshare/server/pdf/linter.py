@@ -1,0 +1,98 @@
+"""Lint as the command line sees it: one worker process that looks at files of the user, and makes clean copies.
+
+The files may come from anywhere, so no byte of them is read in this process (see ``child``, ``confine``).
+"""
+
+import json
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from docshare.contract.lint import CHECKS, LEVELS, Finding
+from docshare.contract.problems import Problem
+from docshare.server.pdf.child import BrokenWorkerError, Child, LateWorkerError, Reply
+
+_UNLOCK_HINT = "Remove the password first, for example: qpdf --decrypt --password=SECRET locked.pdf open.pdf"
+_REFUSALS: dict[str, tuple[str, str | None]] = {
+    "password": ("The PDF needs a password to be opened.", _UNLOCK_HINT),
+    "protection": ("The PDF is protected in a way that cannot be opened here.", _UNLOCK_HINT),
+}
+_UNREADABLE: tuple[str, str | None] = ("The file cannot be read as a PDF.", None)
+
+
+class Linter:
+    """A worker for one file after the other; a context manager.
+
+    Parameters: ``memory_bytes`` address space of the worker; ``timeout_s`` wall clock of one job, of which half is for
+    looking at pages: what is left then is told as a finding ``unchecked``.
+    """
+
+    def __init__(self, *, memory_bytes: int = 2 << 30, timeout_s: float = 90.0) -> None:
+        self._memory_bytes = memory_bytes
+        self._timeout_s = timeout_s
+        self._child: Child | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._child is not None:
+            self._child.kill()
+
+    def findings(self, path: Path) -> list[Finding]:
+        """What there is to know about the file at ``path``, in the order of ``CHECKS``, then by page.
+
+        Raises Problem ``unprocessable`` for a file that cannot be read, needs a password, or takes too much time or
+        memory; ``unavailable`` when the worker does not start.
+        """
+        reply = self._ask({"do": "lint", "path": str(path.absolute()), "budget_s": self._timeout_s / 2})
+        try:
+            found = [_finding(row) for row in json.loads(reply.body)]
+        except (LookupError, RecursionError, TypeError, ValueError) as error:
+            raise _given_up() from error
+        order = list(CHECKS)
+        return sorted(found, key=lambda each: (-LEVELS.index(each.level), order.index(each.check), each.page or 0))
+
+    def clean(self, path: Path, sink: IO[bytes], *, keep_title: bool) -> None:
+        """Write a copy of the file at ``path`` without what its pages do not show into the file ``sink``.
+
+        Raises as ``findings``; OSError of ``sink``.
+        """
+        job = {"do": "clean", "path": str(path.absolute()), "keep_title": keep_title}
+        self._ask(job, sink)
+        sink.seek(0)
+        if sink.read(5) != b"%PDF-":
+            raise _given_up()
+
+    def _ask(self, job: dict[str, Any], sink: IO[bytes] | None = None) -> Reply:
+        try:
+            reply = self._worker().ask(job, sink=sink)
+        except (BrokenWorkerError, LateWorkerError) as error:
+            if self._child is not None:
+                self._child.kill()
+                self._child = None
+            raise _given_up() from error
+        reason = reply.header.get("error")
+        if reason is not None:
+            detail, hint = _REFUSALS.get(str(reason), _UNREADABLE)
+            raise Problem("unprocessable", detail, hint=hint)
+        return reply
+
+    def _worker(self) -> Child:
+        if self._child is None:
+            try:
+                self._child = Child(memory_bytes=self._memory_bytes, timeout_s=self._timeout_s)
+            except (BrokenWorkerError, LateWorkerError) as error:
+                raise Problem("unavailable", f"The PDF engine does not start: {error}.") from error
+        return self._child
+
+
+def _finding(row: Any) -> Finding:
+    check, level, page, message = row
+    if check not in CHECKS or level not in LEVELS or not isinstance(page, int | None) or not isinstance(message, str):
+        raise ValueError("not a finding")
+    return Finding(check, level, page, message)
+
+
+def _given_up() -> Problem:
+    return Problem("unprocessable", "Looking into this file takes too much time or memory.")

@@ -1,0 +1,247 @@
+"""The clean copy: what must be gone is gone from its bytes, and what readers see looks as before."""
+
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pikepdf
+import PIL.Image
+import pypdfium2
+import pytest
+from pikepdf import Array, Dictionary, Name, Stream, String
+
+from docshare.contract.problems import Problem
+from docshare.server.pdf.linter import Linter
+from tests.support import pdfs
+from tests.support.leaky import leaky
+from tests.support.pdfs import Sheet, lines_content
+from tests.support.telltale import (
+    Change,
+    action,
+    amended,
+    attached,
+    attachments,
+    field,
+    hidden,
+    info,
+    layer,
+    look,
+    note,
+    page,
+    photo,
+    root,
+    shown,
+    spotless,
+    xmp,
+)  # fmt: skip
+
+Put = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def linter() -> Iterator[Linter]:
+    with Linter() as shared:
+        yield shared
+
+
+@pytest.fixture
+def cleaned(linter: Linter, put: Put, tmp_path: Path) -> Callable[..., bytes]:
+    """The bytes of the clean copy of a document, with every stream uncompressed so that words in it can be found."""
+
+    def clean(document: bytes, *, keep_title: bool = True) -> bytes:
+        with (tmp_path / "clean.pdf").open("w+b") as sink:
+            linter.clean(put(document), sink, keep_title=keep_title)
+        return (tmp_path / "clean.pdf").read_bytes()
+
+    return clean
+
+
+def plain(document: bytes) -> bytes:
+    """The document with every stream and object written out."""
+    out = io.BytesIO()
+    with pikepdf.open(io.BytesIO(document)) as pdf:
+        pdf.save(
+            out, compress_streams=False, stream_decode_level=pikepdf.StreamDecodeLevel.generalized,
+            object_stream_mode=pikepdf.ObjectStreamMode.disable,
+        )  # fmt: skip
+    return out.getvalue()
+
+
+def drawn(document: bytes) -> PIL.Image.Image:
+    """How the first page looks."""
+    with pypdfium2.PdfDocument(document) as pdf:
+        pdf.init_forms()
+        image: PIL.Image.Image = pdf[0].render(scale=1).to_pil().convert("RGB")
+        return image
+
+
+CHANGES: list[tuple[str, Change]] = [
+    ("author", info(Author="SECRET-AUTHOR")),
+    ("field of its own", info(Custom="SECRET-CUSTOM")),
+    ("XMP", xmp("<xmp:Base>/home/SECRET/offer.odt</xmp:Base>")),
+    ("attachment", root(Names=attachments)),
+    ("associated file", root(AF=lambda pdf: Array([attached()(pdf)]))),
+    ("attachment on a page", note("FileAttachment", FS=attached())),
+    ("script", root(OpenAction=action("JavaScript", JS=String("SECRET()")))),
+    ("script behind a link", note("Link", A=action("JavaScript", JS=String("SECRET()")))),
+    ("program", note("Link", A=action("Launch", F=String("SECRET.exe")))),
+    ("link to a file", note("Link", A=action("URI", URI=String("file:///C:/SECRET.docx")))),
+    ("what follows a link", note("Link", A=action("GoTo", D=Array([0, Name.Fit]), Next=action("URI", URI=String("http://SECRET"))))),
+    ("what a page does", page(AA=Dictionary(O=action("URI", URI=String("https://SECRET"))))),
+    ("comment", note("Text", T=String("SECRET"), Contents=String("SECRET"))),
+    ("highlight", note("Highlight", T=String("SECRET"), Contents=String("SECRET"))),
+    ("stamp", note("Stamp", T=String("SECRET"), AP=look("1 0 0 rg 0 0 200 40 re f"), F=4)),
+    ("hidden stamp", note("Stamp", AP=look("% SECRET\n1 0 0 rg 0 0 200 40 re f"), F=2)),
+    ("field", field("Tx", V=String("SECRET"), AP=look("0.8 g 0 0 200 40 re f"), F=4)),
+    ("thumbnail", page(Thumb=lambda pdf: Stream(pdf, b"SECRET", Width=1, Height=1))),
+    ("program's own", page(PieceInfo=lambda pdf: Dictionary(Old=Stream(pdf, b"SECRET")))),
+    ("photo", photo(gps=True, artist="SECRET")),
+    ("hidden layer", layer("SECRET-LAYER", "BT /F1 18 Tf 72 400 Td (SECRET) Tj ET", states=hidden)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", [pytest.param(change, id=name) for name, change in CHANGES])
+def test_a_clean_copy_is_without_it_and_has_no_finding(
+    linter: Linter, put: Put, cleaned: Callable[..., bytes], change: Change
+) -> None:
+    before = spotless(change)
+    assert b"SECRET" in plain(before)
+    after = cleaned(before)
+    assert b"SECRET" not in plain(after)
+    assert linter.findings(put(after)) == []
+
+
+def test_everything_at_once_can_be_cleaned(linter: Linter, put: Put, cleaned: Callable[..., bytes]) -> None:
+    after = cleaned(spotless(*(change for _, change in CHANGES)))
+    assert b"SECRET" not in plain(after)
+    assert linter.findings(put(after)) == []
+
+
+def test_a_document_that_leaks_everywhere_keeps_nothing_but_its_pages(cleaned: Callable[..., bytes]) -> None:
+    document, words = leaky()
+    after = plain(cleaned(document)).decode("latin-1")
+    gone = [
+        "Attachment", "Script", "Xmp", "OpenAction", "Piece", "Private", "Associated", "Keywords", "RemarkAuthor",
+        "NoteFile", "Xfa", "OtherValue", "FieldValue", "FieldScript", "Program", "OtherFile", "ScriptLink", "Popup",
+        "Page2Thumb", "Page2Metadata", "Page2Piece", "Page2Action", "ImageMetadata", "FormMetadata", "OldRevision",
+        "AfterTheEnd", "LinkRemarkX",
+    ]  # fmt: skip
+    assert [word for word in gone if f"HIDDEN{word}" in after] == []
+    assert {f"HIDDEN{word}" for word in gone[:-1]} <= set(words)
+    assert "HIDDENPage1" in after
+
+
+# --- what stays ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", [
+    pytest.param(change, id=name) for name, change in CHANGES
+    if name in ("stamp", "hidden stamp", "field", "photo", "hidden layer", "script", "XMP")
+])  # fmt: skip
+def test_a_page_looks_the_same_in_its_clean_copy(cleaned: Callable[..., bytes], change: Change) -> None:
+    before = spotless(change)
+    assert drawn(cleaned(before)).tobytes() == drawn(before).tobytes()
+
+
+def test_links_outline_language_tags_and_title_stay(cleaned: Callable[..., bytes]) -> None:
+    outline = Dictionary(Type=Name.Outlines, Title=String("Chapter"))
+    url = action("URI", URI=String("https://example.com/more"))
+    before = spotless(root(Outlines=outline), note("Link", A=url, Contents=String("More")))
+    with pikepdf.open(io.BytesIO(cleaned(before))) as pdf:
+        assert str(pdf.docinfo["/Title"]) == "Offer"
+        assert str(pdf.Root.Lang) == "en"
+        assert pdf.Root.MarkInfo.Marked
+        assert str(pdf.Root.Outlines.Title) == "Chapter"
+        assert str(pdf.pages[0].obj.Annots[0].A.URI) == "https://example.com/more"
+
+
+def test_the_title_can_go_too_and_one_with_a_path_does(cleaned: Callable[..., bytes]) -> None:
+    assert b"Offer" not in plain(cleaned(spotless(), keep_title=False))
+    assert b"Users" not in plain(cleaned(spotless(info(Title=r"C:\Users\ada\offer.docx"))))
+
+
+def test_a_title_that_stands_in_the_metadata_alone_stays(
+    linter: Linter, put: Put, cleaned: Callable[..., bytes]
+) -> None:
+    told = xmp("<dc:title><rdf:Alt><rdf:li xml:lang='x-default'>Offer</rdf:li></rdf:Alt></dc:title>")
+    after = cleaned(spotless(info(Title=""), told))
+    assert linter.findings(put(after)) == []
+    assert b"xmpmeta" not in plain(after)
+
+
+def test_a_photo_keeps_its_picture_to_the_bit(cleaned: Callable[..., bytes]) -> None:
+    before = spotless(photo(gps=True))
+    pictures = []
+    for document in (before, cleaned(before)):
+        with pikepdf.open(io.BytesIO(document)) as pdf:
+            raw = pdf.pages[0].obj.Resources.XObject.I.read_raw_bytes()
+        assert (b"SECRET-COMMENT" in raw) == (document is before)
+        with PIL.Image.open(io.BytesIO(raw)) as picture:
+            pictures.append(picture.tobytes())
+    assert pictures[0] == pictures[1]
+
+
+def test_earlier_states_and_permissions_are_gone(linter: Linter, put: Put, cleaned: Callable[..., bytes]) -> None:
+    assert linter.findings(put(cleaned(amended(spotless())))) == []
+    locked = spotless(encryption=pikepdf.Encryption(owner="secret", user="", R=6))
+    assert linter.findings(put(cleaned(locked))) == []
+
+
+def test_what_the_structure_tree_points_to_is_emptied(cleaned: Callable[..., bytes]) -> None:
+    def referred(pdf: pikepdf.Pdf) -> None:
+        part = Dictionary(Type=Name.OBJR, Obj=pdf.pages[0].obj.Annots[0])
+        pdf.Root.StructTreeRoot.K = Dictionary(Type=Name.StructElem, S=Name.Annot, K=part)
+
+    after = plain(cleaned(spotless(note("Text", T=String("SECRET"), Contents=String("SECRET")), referred)))
+    assert b"/OBJR" in after
+    assert b"SECRET" not in after
+
+
+def test_text_under_a_box_stays_and_is_still_told_of(linter: Linter, put: Put, cleaned: Callable[..., bytes]) -> None:
+    boxed = spotless(sheets=[Sheet(lines_content("Secret") + " 0 g 60 700 300 50 re f")])
+    assert [each.check for each in linter.findings(put(cleaned(boxed)))] == ["covered-text"]
+
+
+def test_a_mark_to_be_blacked_out_stays_since_nothing_was_taken_away(
+    linter: Linter, put: Put, cleaned: Callable[..., bytes]
+) -> None:
+    after = cleaned(spotless(note("Redact", T=String("SECRET"), QuadPoints=Array([72, 740, 300, 740]))))
+    assert [each.check for each in linter.findings(put(after))] == ["covered-text"]
+    assert b"SECRET" not in plain(after)
+
+
+# --- hidden layers ---------------------------------------------------------------------------------------------------
+
+
+def test_a_layer_that_is_shown_stays(cleaned: Callable[..., bytes]) -> None:
+    before = spotless(layer("Grid", "1 0 0 rg 300 300 99 99 re f", states=shown))
+    after = cleaned(before)
+    assert b"/OCProperties" in plain(after)
+    assert drawn(after).tobytes() == drawn(before).tobytes()
+
+
+def test_what_stands_after_a_hidden_drawing_keeps_its_colour_and_place(cleaned: Callable[..., bytes]) -> None:
+    states = "1 0 0 rg 2 w 1 0 0 1 20 20 cm 0 0 40 40 re f"
+    before = spotless(layer("Draft", states, states=hidden, around="q {} 100 100 50 50 re f Q"))
+    after = cleaned(before)
+    assert drawn(after).tobytes() == drawn(before).tobytes()
+    assert b"0 0 40 40 re\nn" in plain(after)
+
+
+def test_a_hidden_word_that_others_are_placed_by_stays_hidden_and_is_told_of(
+    linter: Linter, put: Put, cleaned: Callable[..., bytes]
+) -> None:
+    line = "BT /F1 18 Tf 72 400 Td {} (after) Tj ET"
+    before = spotless(layer("Draft", "(hidden) Tj", states=hidden, around=line))
+    after = cleaned(before)
+    assert [each.check for each in linter.findings(put(after))] == ["hidden-layers"]
+    assert drawn(after).tobytes() == drawn(before).tobytes()
+
+
+@pytest.mark.parametrize(("data", "words"), [
+    (pdfs.not_a_pdf(), "cannot be read as a PDF"),
+    (pdfs.encrypted(user="secret"), "needs a password"),
+])  # fmt: skip
+def test_what_cannot_be_read_is_refused(cleaned: Callable[..., bytes], data: bytes, words: str) -> None:
+    with pytest.raises(Problem, match=words):
+        cleaned(data)

@@ -1,0 +1,157 @@
+"""Text that is on a page and cannot be seen: under boxes, white on white, beside the page. Judged by how it looks."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pikepdf
+import pytest
+from pikepdf import Array, Dictionary, Name, Stream
+
+from docshare.server.pdf.linter import Linter
+from tests.support.pdfs import LETTER, Sheet, lines_content
+from tests.support.telltale import Change, drawn_image, look, note, page, spotless
+
+Put = Callable[..., Path]
+
+SECRET = lines_content("Secret name: John Doe")  # 17 letters, at 72, 720 in 18 points
+OVER = "60 700 300 50 re f"
+COVERED = [("covered-text", "error", 1)]
+INVISIBLE = [("invisible-text", "warning", 1)]
+CROPPED = [("cropped-text", "warning", 1)]
+
+
+@pytest.fixture(scope="module")
+def linter() -> Iterator[Linter]:
+    with Linter() as shared:
+        yield shared
+
+
+@pytest.fixture
+def found(linter: Linter, put: Put) -> Callable[..., list[tuple[str, str, int | None]]]:
+    """What is found on a page with the given content after the given changes."""
+
+    def ask(content: str, *changes: Change, extra: str = "") -> list[tuple[str, str, int | None]]:
+        path = put(spotless(*changes, sheets=[Sheet(content, LETTER, extra)]))
+        return [(each.check, each.level, each.page) for each in linter.findings(path)]
+
+    return ask
+
+
+def states(**entries: object) -> Change:
+    """With a graphics state called G."""
+    return lambda pdf: pdf.pages[0].obj.Resources.__setitem__("/ExtGState", Dictionary(G=Dictionary(**entries)))
+
+
+def form(instructions: str, matrix: list[float]) -> Change:
+    """With a form of ``instructions`` drawn last."""
+
+    def change(pdf: pikepdf.Pdf) -> None:
+        box, sheet = Array([0, 0, 700, 800]), pdf.pages[0]
+        made = Stream(pdf, instructions.encode(), Type=Name.XObject, Subtype=Name.Form, BBox=box, Matrix=Array(matrix))
+        made.Resources = Dictionary(Font=sheet.obj.Resources.Font)
+        name = sheet.add_resource(made, Name.XObject)
+        sheet.contents_add(Stream(pdf, f"\n{name} Do\n".encode()))
+
+    return change
+
+
+BLACK = drawn_image(bytes(3 * 16), "300 0 0 50 60 700", Width=4, Height=4)
+PAPER = bytes(255 * (at // 3 % 7 > 2) for at in range(3 * 300 * 400))  # as full of marks as a written page
+SCAN = drawn_image(PAPER, "612 0 0 792 0 0", Width=300, Height=400)
+SQUARE = note("Square", Rect=Array([60, 700, 360, 750]), AP=look("0 g 0 0 300 50 re f", 300, 50), F=4)
+
+
+@pytest.mark.parametrize(("content", "changes"), [
+    pytest.param(f"{SECRET} 0 g {OVER}", (), id="a black box"),
+    pytest.param(f"{SECRET} 1 g {OVER}", (), id="a white box"),
+    pytest.param(f"{SECRET} 1 g {OVER} 0 g {lines_content('New words')}", (), id="a white box with other words on it"),
+    pytest.param(f"{SECRET} q 0 g {OVER} Q", (), id="a box in its own state"),
+    pytest.param(SECRET, (BLACK,), id="a black picture"),
+    pytest.param(SECRET, (form("0 g 0 0 30 5 re f", [10, 0, 0, 10, 60, 700]),), id="a box in a form"),
+    pytest.param("", (form(f"{SECRET} 0 g {OVER}", [1, 0, 0, 1, 0, -100]),), id="text and box in a form"),
+    pytest.param(f"0.5 g {OVER} 0 g {SECRET} 0 g {OVER}", (), id="a box on a box"),
+])  # fmt: skip
+def test_text_under_something_opaque_is_found(
+    found: Callable[..., object], content: str, changes: tuple[Change, ...]
+) -> None:
+    assert found(content, *changes) == COVERED
+
+
+def test_text_under_a_drawn_square_is_found_beside_the_comment(found: Callable[..., object]) -> None:
+    assert found(SECRET, SQUARE) == [*COVERED, ("comments", "warning", 1)]
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_pages_may_be_turned(found: Callable[..., object], turn: int) -> None:
+    assert found(f"{SECRET} 0 g {OVER}", extra=f"/Rotate {turn}") == COVERED
+    assert found(f"1 1 0 rg {OVER} 0 g {SECRET}", extra=f"/Rotate {turn}") == []
+
+
+def test_only_covered_letters_are_counted(linter: Linter, put: Put) -> None:
+    half = f"{SECRET} 0 g 185 700 300 50 re f"  # from "John" on
+    (finding,) = linter.findings(put(spotless(sheets=[Sheet(half)])))
+    assert finding.message == "7 letters under a box or picture can be selected, copied and found."
+
+
+@pytest.mark.parametrize(("content", "changes"), [
+    pytest.param(f"1 1 0 rg {OVER} 0 g {SECRET}", (), id="a box behind the text"),
+    pytest.param(f"0 g {OVER} 1 g {SECRET}", (), id="white text on a black box"),
+    pytest.param(f"{SECRET} 0 0 0 RG {OVER[:-1]}S", (), id="a frame around it"),
+    pytest.param(f"{SECRET} /G gs 1 1 0 rg {OVER}", (states(BM=Name.Multiply),), id="a marker's stroke"),
+    pytest.param(f"{SECRET} /G gs 0 g {OVER}", (states(ca=0.4),), id="a box one can look through"),
+    pytest.param(f"{SECRET} q 0 0 9 9 re W n 0 g {OVER} Q", (), id="a box that is cut away"),
+    pytest.param(f"{SECRET} 0 g 60 715 300 1 re f", (), id="a line through it"),
+    pytest.param("/G gs", (form(SECRET, [1, 0, 0, 1, 0, 0]),), id="text in a form"),
+])  # fmt: skip
+def test_text_that_can_be_seen_is_no_finding(
+    found: Callable[..., object], content: str, changes: tuple[Change, ...]
+) -> None:
+    assert found(content, *changes) == []
+
+
+# --- without a colour to be seen by ----------------------------------------------------------------------------------
+
+
+def test_white_text_on_white_is_found(found: Callable[..., object]) -> None:
+    assert found(f"1 g {SECRET}") == INVISIBLE
+
+
+def test_white_text_on_a_picture_is_no_finding(found: Callable[..., object]) -> None:
+    assert found("", SCAN, form(f"1 g {SECRET}", [1, 0, 0, 1, 0, 0])) == []
+
+
+def test_recognised_text_on_a_scanned_page_is_no_finding(found: Callable[..., object]) -> None:
+    assert found(f"3 Tr {SECRET}", SCAN) == []
+    assert found("", SCAN, form(f"3 Tr {SECRET}", [1, 0, 0, 1, 0, 0])) == []
+
+
+def test_recognised_text_behind_the_scan_is_no_finding(found: Callable[..., object]) -> None:
+    assert found(SECRET, SCAN) == []
+
+
+def test_recognised_text_under_a_box_on_a_scanned_page_is_found(found: Callable[..., object]) -> None:
+    assert found("", SCAN, form(f"3 Tr {SECRET} 0 g {OVER}", [1, 0, 0, 1, 0, 0])) == COVERED
+
+
+def test_text_drawn_as_nothing_where_no_picture_is_is_found(found: Callable[..., object]) -> None:
+    assert found(f"3 Tr {SECRET}") == INVISIBLE
+
+
+# --- beside the page -------------------------------------------------------------------------------------------------
+
+
+def test_text_that_was_cropped_away_is_found(found: Callable[..., object]) -> None:
+    assert found(SECRET, page(CropBox=Array([0, 0, 612, 600]))) == CROPPED
+
+
+def test_text_outside_the_sheet_is_found(found: Callable[..., object]) -> None:
+    assert found(lines_content("Beside the slide", left=700)) == CROPPED
+
+
+def test_a_watermark_that_goes_beyond_the_edges_is_no_finding(found: Callable[..., object]) -> None:
+    marks = " ".join(lines_content("CONFIDENTIAL", left=left) for left in (-400, -100, 200, 500, 800))
+    assert found(marks) == []
+
+
+def test_text_in_the_visible_part_of_a_cropped_page_is_no_finding(found: Callable[..., object]) -> None:
+    assert found(SECRET, page(CropBox=Array([50, 600, 600, 780]))) == []
