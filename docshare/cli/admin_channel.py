@@ -10,7 +10,8 @@ from docshare.cli.exits import ExitCode, Stop
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
-    from docshare.server.instance import Owner
+    from docshare.cli.output import Spec
+    from docshare.server.instance import Owner as Owner
 
 _SECONDS = 60  # a sweep or a check of a large instance takes a while
 _PATIENCE = 5.0  # seconds in which a starting server should begin to answer
@@ -35,7 +36,7 @@ def ask(directory: Path, command: str, args: dict[str, str]) -> Any:
     from docshare.server.migrations import TooNew
 
     if command != _FOUNDING:
-        _require_data(directory)
+        require_data(directory)
     last = owner_of(directory) if directory.is_dir() else None
     try:
         config = load({"data_dir": directory}, current().env, directory, last.base_url if last else _DEFAULT_URL)
@@ -49,10 +50,15 @@ def ask(directory: Path, command: str, args: dict[str, str]) -> Any:
         raise Stop(ExitCode.USAGE, str(error)) from None
 
 
-def _require_data(directory: Path) -> None:
+def holds_data(directory: Path) -> bool:
+    """Whether a server or ``account create`` ever was in ``directory``."""
+    return any((directory / name).exists() for name in _TRACES)
+
+
+def require_data(directory: Path) -> None:
     """Stop (2) where no server and no ``account create`` ever was: a mistyped directory must not look like a healthy
     empty one. The lock counts too, since it stands before the database while a first server starts."""
-    if not any((directory / name).exists() for name in _TRACES):
+    if not holds_data(directory):
         raise Stop(
             ExitCode.USAGE,
             f"there is no docshare data in {directory}",
@@ -107,6 +113,11 @@ class RunningServer:
         self._directory = directory
         self._owner = _running_owner(directory)
 
+    @property
+    def owner(self) -> "Owner":
+        """What it says of itself."""
+        return self._owner
+
     def find_again(self) -> None:
         """It may have come back at another address. Raises TransportError where it has not come back."""
         from docshare.client.errors import NotConnected
@@ -149,7 +160,7 @@ def origins_of(directory: Path) -> tuple[str, ...]:
     """The origins, here and in public, of the server that last owned a data directory; empty where none ever did."""
     from docshare.client.address import origin_of
 
-    if not any((directory / name).exists() for name in _TRACES):
+    if not holds_data(directory):
         return ()  # the usual case beside a server elsewhere, and cheaper than loading the server's modules
     from docshare.server.instance import owner_of
 
@@ -169,6 +180,26 @@ def directory_here(context: "Context", data: Path | None) -> Path | None:
 
 def asked(context: typer.Context, data: Path | None, command: str, **args: str | None) -> Any:
     """Run an admin command on the directory that ``--data`` names, before or behind the command. As ``ask``."""
+    return ask(directory_of(context, data), command, {name: value for name, value in args.items() if value is not None})
+
+
+def directory_of(context: typer.Context, data: Path | None) -> Path:
+    """The directory that ``--data`` names, before or behind the command, or else the usual one."""
     given: Path | None = data or context.obj
-    directory = given.expanduser().absolute() if given else current().data_dir
-    return ask(directory, command, {name: value for name, value in args.items() if value is not None})
+    return given.expanduser().absolute() if given else current().data_dir
+
+
+def changed(
+    context: typer.Context, data: Path | None, dry_run: bool, spec: "Spec", command: str, **args: str | None
+) -> ExitCode:
+    """Run an admin command that changes something and print what came of it; with ``dry_run`` print the order that
+    the server would get. Raises as ``ask``."""
+    if not dry_run:
+        current().emit(asked(context, data, command, **args), spec)
+        return ExitCode.OK
+    from docshare.cli.dry_run import sent
+
+    if command != _FOUNDING:
+        require_data(directory_of(context, data))
+    given = {name: value for name, value in args.items() if value is not None}
+    return sent(current(), "POST", "/_admin", {"command": command, "args": given})

@@ -21,7 +21,20 @@ LINGER_BYTES = 512 * 1024
 make the kernel send a reset, and that may destroy the answer on its way."""
 
 
-class RefusalTask(Task):  # type: ignore[misc]  # waitress has no types
+class _Marking:
+    """Puts the headers of the whole server on an answer, whoever drew it."""
+
+    channel: Any
+    response_headers: list[tuple[str, str]]
+
+    def build_response_header(self) -> bytes:
+        """Called once for each answer."""
+        self.response_headers.extend(self.channel.server.hooks.headers)
+        header: bytes = super().build_response_header()  # type: ignore[misc]  # of the task beside it
+        return header
+
+
+class RefusalTask(_Marking, Task):  # type: ignore[misc]  # waitress has no types
     """Sends the answer of a request that the application never sees."""
 
     complete = True
@@ -35,7 +48,7 @@ class RefusalTask(Task):  # type: ignore[misc]  # waitress has no types
         _answer(self, error if isinstance(error, Refuse) else self.request.draw(500, "The server failed."))
 
 
-class ApplicationTask(WSGITask):  # type: ignore[misc]
+class ApplicationTask(_Marking, WSGITask):  # type: ignore[misc]
     """Runs the application, with the form of an upload in its environment."""
 
     wrote_header: bool

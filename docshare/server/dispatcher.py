@@ -14,6 +14,7 @@ from docshare.server.services import dispatching
 from docshare.server.services.dispatching import Letter, Sent
 
 SENDERS = 32
+_NAME = "dispatcher"
 _LOOK_EVERY = 0.5  # seconds between looks while nothing happens; the specification allows five
 
 
@@ -30,7 +31,7 @@ class Dispatcher:
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name="dispatcher", daemon=True)
+        self._thread = threading.Thread(target=self._loop, name=_NAME, daemon=True)
 
     def start(self) -> None:
         """Begin to deliver, in threads of its own."""
@@ -51,6 +52,7 @@ class Dispatcher:
     def _loop(self) -> None:
         while not self._over.is_set():
             self._woken.clear()
+            self._rt.pulses[_NAME] = self._rt.clock()
             try:
                 self._book()
                 if not self._stopping.is_set():

@@ -1,30 +1,69 @@
-"""``/healthz``: 200 once database and storage answer (gap-choices, Addresses outside /api/v1)."""
+"""``/healthz``: 200 once database and storage answer (gap-choices, Addresses outside /api/v1).
+
+With the token of a probe (``?probe=``) it also writes down how the request arrived, for ``docshare doctor``.
+"""
 
 import os
 import sqlite3
+from urllib.parse import parse_qs
 
 import peewee
-from flask import Flask, Response
+from flask import Flask, Response, request
 
 from docshare.server.logs import LOGGER
-from docshare.server.shell import rt
+from docshare.server.shell import client_address, rt, trusted_peer
 
 PATH = "/healthz"
+_PROBE = "probe"
+# What proxies like to swallow: without the first keys do not work, without the others caching and resuming do not.
+_WATCHED = ("Authorization", "Cookie", "If-None-Match", "Range")
 
 
 def register(app: Flask) -> None:
     """Answer health checks."""
     app.add_url_rule(PATH, "health", _answer, methods=["GET"])
+    app.add_url_rule(PATH, "probe", _take, methods=["POST"])
+
+
+def probe_in(query: str) -> str:
+    """The token in the query of a probe; empty if there is none."""
+    return parse_qs(query).get(_PROBE, [""])[0]
 
 
 def _answer() -> Response:
+    _note()
     healthy = _database_answers() and _storage_answers()
-    return Response(
-        "ok\n" if healthy else "unavailable\n",
-        200 if healthy else 503,
-        headers={"Cache-Control": "no-store"},
-        content_type="text/plain; charset=utf-8",
-    )
+    return _plain(*(("ok\n", 200) if healthy else ("unavailable\n", 503)))
+
+
+def _take() -> Response:
+    """A body of any size, which nobody reads: that it arrived is what is asked."""
+    return _plain("ok\n", 200) if _note() else _plain("Not found\n", 404)
+
+
+def _note() -> bool:
+    """Write the request down if it belongs to a probe; says whether it does."""
+    runtime, token = rt(), request.args.get(_PROBE, "")
+    if not runtime.probes.known(token, runtime.clock()):
+        return False
+    peer = request.remote_addr or ""
+    sighting = {
+        "method": request.method,
+        "peer": peer,
+        "trusted": trusted_peer(runtime, peer),
+        "client": client_address(),
+        "size": request.content_length or 0,
+        "arrived": [name for name in _WATCHED if name in request.headers],
+        "forwardedFor": request.headers.get("X-Forwarded-For"),
+        "host": request.headers.get("Host"),
+    }
+    runtime.probes.note(token, sighting)
+    return True
+
+
+def _plain(text: str, status: int) -> Response:
+    headers = {"Cache-Control": "no-store"}
+    return Response(text, status, headers=headers, content_type="text/plain; charset=utf-8")
 
 
 def _database_answers() -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from docshare.server.backup import placing
 from docshare.server.config import Config
 from docshare.server.lock import DirectoryLock
 from docshare.server.migrations import migrate
@@ -28,11 +29,13 @@ class Instance:
 
 @dataclass(frozen=True)
 class Owner:
-    """The server that owns a data directory: ``url`` is its loopback address, ``key`` the instance key."""
+    """The server that owns a data directory: ``url`` is its loopback address, ``host`` the one it listens on (empty if
+    it did not say), ``key`` the instance key."""
 
     pid: int
     url: str
     base_url: str
+    host: str
     key: str
 
 
@@ -45,6 +48,7 @@ def open_instance(config: Config) -> Iterator[Instance]:
     os.umask(0o077)
     prepare(config.data_dir)
     with DirectoryLock(config.data_dir):
+        placing.finish(config.data_dir)  # if a crash came between its steps
         rt = build(config)
         try:
             migrate(rt.db)
@@ -72,10 +76,10 @@ def instance_key(data_dir: Path) -> str:
         return key
 
 
-def announce(instance: Instance, url: str) -> None:
-    """Leave word in the data directory of where its server listens."""
+def announce(instance: Instance, url: str, host: str) -> None:
+    """Leave word in the data directory of where its server answers (``url``) and listens (``host``)."""
     rt = instance.rt
-    word = {"pid": os.getpid(), "url": url, "baseUrl": rt.config.base_url, "startedAt": rt.clock()}
+    word = {"pid": os.getpid(), "url": url, "host": host, "baseUrl": rt.config.base_url, "startedAt": rt.clock()}
     _write_private(_announcement(rt.config.data_dir), json.dumps(word) + "\n")
 
 
@@ -83,7 +87,8 @@ def owner_of(data_dir: Path) -> Owner | None:
     """The server that last said it owns ``data_dir``, or None. Only a held lock shows that it still does."""
     try:
         word: dict[str, Any] = json.loads(_announcement(data_dir).read_text(encoding="utf-8"))
-        return Owner(int(word["pid"]), str(word["url"]), str(word["baseUrl"]), instance_key(data_dir))
+        url, base_url, host = str(word["url"]), str(word["baseUrl"]), str(word.get("host", ""))
+        return Owner(int(word["pid"]), url, base_url, host, instance_key(data_dir))
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 

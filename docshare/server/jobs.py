@@ -39,6 +39,7 @@ JOBS: tuple[Job, ...] = (
     Job("purge the trash", 5, sweeps.purge_due),
     Job("forget listeners that are gone", 5, listeners.forget_gone),
     Job("destroy what burned", 5, burning.burn_due),
+    Job("destroy what a backup held", 5, lambda rt: rt.blobs.settle()),
     Job("destroy what expired unclaimed", 5, sweeps.expire_unclaimed),
     WRITE_DOWN_REFUSALS,
     Job("forget old sign-ins", 3600, sweeps.forget_sign_ins),
@@ -61,6 +62,7 @@ class Worker:
     def __init__(self, rt: Runtime, jobs: Sequence[Job] = JOBS, name: str = "jobs") -> None:
         self._rt = rt
         self._jobs = jobs
+        self._name = name
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
 
@@ -79,6 +81,7 @@ class Worker:
     def _loop(self) -> None:
         due = dict.fromkeys(self._jobs, 0.0)
         while not self._stop.is_set():
+            self._rt.pulses[self._name] = self._rt.clock()
             for job in self._jobs:
                 if time.monotonic() >= due[job] and not self._stop.is_set():
                     run(self._rt, job)

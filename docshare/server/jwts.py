@@ -85,6 +85,13 @@ class Jwts:
             raise Untrusted(str(error) or type(error).__name__) from error
         return read.claims
 
+    def published(self, url: str) -> int:
+        """Fetch the keys at ``url`` now; returns how many can be used. Raises KeysUnreachable saying why."""
+        try:
+            return len(self._fetched(url).keys)
+        except (OutboundError, ValueError, OSError, RecursionError) as error:
+            raise KeysUnreachable(str(error)) from error
+
     def _keys(self, url: str, kid: str | None) -> "KeySet":
         """The keys at ``url``, fetched again if ``kid`` is not among them. Raises KeysUnreachable, Untrusted."""
         found = self._fresh(url)

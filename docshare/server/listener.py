@@ -3,7 +3,7 @@
 import resource
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from wsgiref.types import WSGIApplication
@@ -174,6 +174,7 @@ def make_server(
     draw_error: DrawError,
     threads: int = 8,
     ident: str | None = None,
+    headers: Sequence[tuple[str, str]] = (),
     header_seconds: float = 30,
     idle_seconds: int = 120,
 ) -> Server:
@@ -181,8 +182,9 @@ def make_server(
 
     Parameters: ``judge`` is asked once per request, in the thread of the loop, before its body is read, so it must be
     quick; ``parts`` opens a partial file of the store; ``draw_error`` draws the listener's own errors; ``threads`` run
-    the application; ``ident`` the Server header, none by default; ``header_seconds`` how long a header block may take;
-    ``idle_seconds`` how long a connection may be silent. Raises OSError if the address cannot be bound.
+    the application; ``ident`` the Server header, none by default; ``headers`` are set on every answer, also on those of
+    the listener itself; ``header_seconds`` how long a header block may take; ``idle_seconds`` how long a connection
+    may be silent. Raises OSError if the address cannot be bound.
     """
     adjustments = Adjustments(
         host=host,
@@ -201,7 +203,7 @@ def make_server(
     )
     # One thread: more of them wait for the same disk, and one upload that changes threads is a fifth slower.
     writer = ThreadPoolExecutor(1, thread_name_prefix="intake")
-    return Server(app, adjustments, Hooks(judge, parts, draw_error, writer), header_seconds)
+    return Server(app, adjustments, Hooks(judge, parts, draw_error, writer, tuple(headers)), header_seconds)
 
 
 def _connections() -> int:

@@ -68,19 +68,26 @@ class Mailer:
 
     def send(self, message: EmailMessage) -> None:
         """Hand ``message`` over. Raises ``Undelivered``."""
+        self._talk(message, self._deadline_s)
+
+    def try_out(self, deadline_s: float) -> None:
+        """Connect and sign in as for a mail, and send none. Raises ``Undelivered``."""
+        self._talk(None, deadline_s)
+
+    def _talk(self, message: EmailMessage | None, deadline_s: float) -> None:
         if self._server is None:
             raise Undelivered("no mail server is configured")
-        watchdog = Watchdog(self._deadline_s)
+        watchdog = Watchdog(deadline_s)
         try:
             self._exchange(self._server, message, watchdog)
         except (OSError, smtplib.SMTPException, UnicodeError, ValueError) as error:
             if watchdog.bitten:
-                raise Undelivered(f"no end within {self._deadline_s:.0f} seconds") from error
+                raise Undelivered(f"no end within {deadline_s:.0f} seconds") from error
             raise _undelivered(error) from error
         finally:
             watchdog.release()
 
-    def _exchange(self, server: Server, message: EmailMessage, watchdog: Watchdog) -> None:
+    def _exchange(self, server: Server, message: EmailMessage | None, watchdog: Watchdog) -> None:
         context = ssl.create_default_context()
         if self._ca_bundle is not None:
             context.load_verify_locations(self._ca_bundle)
@@ -95,7 +102,8 @@ class Mailer:
                 raise Undelivered("the mail server offers no TLS, and the password is not sent without")
             if server.user is not None:
                 smtp.login(server.user, server.password or "")
-            smtp.send_message(message)
+            if message is not None:
+                smtp.send_message(message)
 
 
 class _Watched(smtplib.SMTP):

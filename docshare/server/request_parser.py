@@ -41,13 +41,14 @@ Wake = Callable[["RequestParser", Exception | None], None]
 
 @dataclass(frozen=True)
 class Hooks:
-    """What the server brings: the ``judge`` of each request, ``parts`` that opens a partial file, ``draw_error``, and
-    the ``writer``, a thread that may wait for the disk."""
+    """What the server brings: the ``judge`` of each request, ``parts`` that opens a partial file, ``draw_error``, the
+    ``writer``, a thread that may wait for the disk, and ``headers`` that every answer gets."""
 
     judge: Judge
     parts: Callable[[], Part]
     draw_error: DrawError
     writer: Executor
+    headers: tuple[tuple[str, str], ...] = ()
 
     def verdict(self, head: Head) -> Verdict:
         """The judge's verdict; a judge that fails is a 500, never an open door."""
@@ -228,6 +229,8 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
             form = FormParser(boundary, self.hooks.parts, accept.max_file)
             self._writer = FormWriter(form, self.hooks.writer, partial(self._wake, self))
             take = self._writer.feed
+        elif accept.discard:
+            take = _throw_away
         else:
             self._buffer = OverflowableBuffer(self.adj.inbuf_overflow)
             take = self._buffer.append
@@ -242,3 +245,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
             # The bytes of a form are in the store, nothing of them is left for the application to read.
             self.headers["CONTENT_LENGTH"] = "0" if self._writer is not None else str(body.size)
         return used
+
+
+def _throw_away(block: bytes) -> None:
+    """Takes what the body has counted and nobody keeps."""

@@ -21,6 +21,7 @@ from docshare.server.office.convert import Converter, find_program
 from docshare.server.outbound.exchange import Outbound
 from docshare.server.pdf.engine import Engine
 from docshare.server.pdf.pages import PageStore
+from docshare.server.probing import Probes
 from docshare.server.refusals import Refusals
 from docshare.server.vault import Vault
 
@@ -30,7 +31,8 @@ _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 @dataclass(frozen=True)
 class Runtime:
     """``clock`` gives milliseconds since 1970 UTC; ``token(n)`` n random base62 characters; ``secret(n)`` n random
-    bytes; ``locate(address)`` the two-letter country of an IP address or None."""
+    bytes; ``locate(address)`` the two-letter country of an IP address or None; ``pulses`` when each thread of
+    the background work last looked for some, in ms by its name."""
 
     config: Config
     clock: Callable[[], int]
@@ -49,6 +51,8 @@ class Runtime:
     locate: Callable[[str], str | None]
     limits: Limits
     refusals: Refusals = field(default_factory=Refusals)
+    probes: Probes = field(default_factory=Probes)
+    pulses: dict[str, int] = field(default_factory=dict)
 
     def close(self) -> None:
         """Stop the workers and close the database."""

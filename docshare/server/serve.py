@@ -21,6 +21,7 @@ from docshare.server.listener import make_server
 from docshare.server.verdicts import Head, Judge, Refuse, Verdict
 
 STOP_SECONDS = 10.0  # how long running requests may take to finish
+_DEV = ("X-Docshare-Dev", "1")
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
 
 
@@ -38,14 +39,15 @@ class Running:
 
 class Door:
     """A bound address, taken before anything else is made so that links can name its port. Nothing is answered
-    until an instance stands behind it. Raises ``PortTaken``."""
+    until an instance stands behind it. ``dev``: every answer says that this server is for development. Raises
+    ``PortTaken``."""
 
     _app: Flask
     _judge: Judge
     _parts: Callable[[], Part]
     _draw_error: Callable[[int, str | None, str], Refuse]
 
-    def __init__(self, host: str, port: int, threads: int) -> None:
+    def __init__(self, host: str, port: int, threads: int, *, dev: bool = False) -> None:
         try:
             self.server = make_server(
                 self._answer,
@@ -55,6 +57,7 @@ class Door:
                 parts=lambda: self._parts(),
                 draw_error=lambda status, path, detail: self._draw_error(status, path, detail),
                 threads=threads,
+                headers=[_DEV] if dev else [],
             )
         except OSError as error:
             raise PortTaken(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
@@ -92,7 +95,7 @@ def running(door: Door, instance: Instance) -> Iterator[Running]:
     loop.start()
     for worker in workers:
         worker.start()
-    instances.announce(instance, door.url)
+    instances.announce(instance, door.url, door.server.host)
     try:
         yield Running(instance, door.url)
     finally:

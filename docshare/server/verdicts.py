@@ -38,13 +38,15 @@ class Accept:
 
     ``max_body``: largest body in bytes, all parts and boundaries included; ``intake``: a ``multipart/form-data`` body
     is taken apart on the way and its files go straight into the store; ``max_file``: largest single file in bytes,
-    None without limit; ``on_too_large``: the answer beyond either limit (default: the drawn 413).
+    None without limit; ``on_too_large``: the answer beyond either limit (default: the drawn 413); ``discard``: the body
+    is counted and kept nowhere, so the application learns its length and no more.
     """
 
     max_body: int
     intake: bool = False
     max_file: int | None = None
     on_too_large: Refuse | None = None
+    discard: bool = False
 
 
 Verdict = Refuse | Accept

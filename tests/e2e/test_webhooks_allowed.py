@@ -34,6 +34,18 @@ def test_with_dev_webhooks_may_call_this_machine(tmp_path: Path) -> None:
         assert create(server, "http://169.254.169.254/").status_code == 400
 
 
+def test_every_answer_of_a_server_for_development_says_so(tmp_path: Path) -> None:
+    with served(tmp_path, "--dev") as server:
+        answers = [
+            requests.get(f"{server.url}/healthz", timeout=10),
+            requests.post(f"{server.url}/api/v1/files", data=b"x" * 4096, timeout=10),  # refused before the application
+            requests.post(f"{server.url}/healthz", data=b"x" * (2 << 20), timeout=10),  # ... and by the listener
+        ]
+        assert [(answer.status_code, answer.headers.get("X-Docshare-Dev")) for answer in answers] == [
+            (200, "1"), (401, "1"), (413, "1"),
+        ]  # fmt: skip
+
+
 def test_dev_adds_to_what_the_operator_allowed(tmp_path: Path) -> None:
     with served(tmp_path):
         pass
@@ -45,6 +57,7 @@ def test_dev_adds_to_what_the_operator_allowed(tmp_path: Path) -> None:
 
 def test_otherwise_they_may_not(tmp_path: Path) -> None:
     with served(tmp_path) as server, receiver_at() as receiver:
+        assert "X-Docshare-Dev" not in requests.get(f"{server.url}/healthz", timeout=10).headers
         for url in (receiver.url, receiver.url.replace("http", "https"), "https://localhost/"):
             assert create(server, url).status_code == 400
         assert receiver.hits == []

@@ -56,7 +56,7 @@ def test_the_instance_key_stays_the_same(tmp_path: Path) -> None:
 def test_the_owner_is_announced(tmp_path: Path) -> None:
     assert owner_of(tmp_path) is None
     with open_instance(config(tmp_path)) as instance:
-        announce(instance, "http://127.0.0.1:1234")
+        announce(instance, "http://127.0.0.1:1234", "127.0.0.1")
         owner = owner_of(tmp_path)
         assert owner is not None
         assert (owner.pid, owner.url, owner.base_url) == (os.getpid(), "http://127.0.0.1:1234", BASE_URL)

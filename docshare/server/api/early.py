@@ -9,6 +9,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
 
 from docshare.contract.problems import Problem
+from docshare.server import health
 from docshare.server.api.auth import NOWHERE, Admission, Tally, admit
 from docshare.server.api.problems import http_problem, refuse, under_api
 from docshare.server.api.routes import ROUTES, Route
@@ -19,9 +20,11 @@ from docshare.server.verdicts import Accept, Head, Judge, Verdict
 
 SMALL_BODY = 1 << 20  # bytes of any body that is no upload
 BEACON_BODY = 64 << 10
+PROBE_BODY = 4 << 30  # more than any upload; the listener has a limit of its own
 
 _SMALL = Accept(SMALL_BODY)
 _BEACON = Accept(BEACON_BODY)
+_PROBE = Accept(PROBE_BODY, discard=True)
 _BY_OPERATION = {route.operation: route for route in ROUTES}
 _MAP = Map(
     [Rule(route.rule, methods=[route.method], endpoint=route.operation) for route in ROUTES], merge_slashes=False
@@ -48,6 +51,8 @@ def make_judge(rt: Runtime) -> Judge:
     def judge(head: Head) -> Verdict:
         if under_api(head.path) and (head.chunked or head.content_length):
             return _judge_body(rt, head)
+        if head.path == health.PATH and rt.probes.known(health.probe_in(head.query), rt.clock()):
+            return _PROBE
         return _BEACON if head.path.endswith("/beacon") else _SMALL
 
     return judge

@@ -100,6 +100,13 @@ def send_due(rt: Runtime) -> int:
     return sent
 
 
+def send_trial(rt: Runtime, recipient: str) -> None:
+    """Hand a short mail to the mail server now, past the outbox. Raises ``Undelivered``."""
+    body = f"This is a test mail of the docshare server at {rt.config.base_url}\n"
+    row = MailRow(0, rt.uuid(), recipient, "Test mail of docshare", body, rt.clock(), 0, None, None, None, None)
+    rt.mailer.send(_written(rt, row))
+
+
 def forget_old(rt: Runtime) -> int:
     """Remove mails that were written 30 days ago; returns how many."""
     with rt.db.write():

@@ -12,7 +12,6 @@ from functools import partial
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
 
 from docshare.contract.limits import ADDRESS
-from docshare.contract.plans import MB
 from docshare.contract.problems import Problem
 from docshare.server.limits import address_key
 from docshare.server.pdf.engine import Unrenderable
@@ -36,6 +35,7 @@ from docshare.server.web import (
     viewer_cookie,
 )
 from docshare.server.web.beacons import page_token
+from docshare.server.web.owner import wording
 from docshare.server.web.sign_in import session_cookie
 
 PLACEHOLDERS = 200  # pages that stand in the HTML itself; of longer documents, scripts make the others
@@ -66,8 +66,7 @@ def home() -> str:
     if not config.anonymous_uploads:
         return render_template("home.html", base_url=config.base_url)
     most = config.anonymous_limit
-    words = f"{most // MB} MB" if most >= MB else f"{most // 1024} KB"
-    return render_template("share.html", base_url=config.base_url, most=most, most_words=words)
+    return render_template("share.html", base_url=config.base_url, most=most, most_words=wording.size(most))
 
 
 @blueprint.get("/<name>")
