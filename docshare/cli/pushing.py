@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli import progress
 from docshare.cli.arguments import base_of
 from docshare.cli.browse import checked_link
+from docshare.cli.dry_run import as_json
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.manifest import Manifest
+from docshare.cli.manifest import Entry, Manifest
 from docshare.cli.sources import Item, plan_of, within_plan
 from docshare.cli.uploading import at_file_limit, reporter
 from docshare.client.errors import ClientError, Refused
@@ -28,7 +29,57 @@ _TAKEN = (
     "Somebody else may have this slug, or a file of yours in the trash, which keeps its own: bring that back with "
     "docshare files restore FILE. A file deleted with docshare rm FILE --purge frees its slug at once."
 )
+_KEEPING = "?clearAnchors=false"
 _KEPT = ("uuid", "shortId", "shareUrl", "contentVersion")
+
+
+def is_current(known: Mapping[str, Any], digest: str, entry: Mapping[str, Any] | None) -> bool:
+    """Whether the file ``known`` already has the bytes of ``digest``. Of a document that the server converted only
+    the ``entry`` of a ledger knows from which bytes, and only as long as nobody replaced them otherwise."""
+    if "burnedAt" in known:
+        return False  # its bytes are gone, or about to go
+    if known.get("sha256") == digest:
+        return True
+    mine = {"uuid": known.get("uuid"), "contentVersion": known.get("contentVersion"), "sha256": digest}
+    return entry is not None and all(entry.get(key) == value for key, value in mine.items())
+
+
+def has_expired(known: Mapping[str, Any], now: int) -> bool:
+    """Whether the link of the file ``known`` has ended; ``now`` in milliseconds since 1970."""
+    expiry = parse_instant(str(known.get("deleteAt", "")))
+    return expiry is not None and expiry <= now
+
+
+def expired(known: Mapping[str, Any], advice: str) -> Stop:
+    """The refusal (8) to change a file whose link has ended; ``advice`` leads to the line that deletes it."""
+    return Stop(
+        ExitCode.GONE,
+        f"the link of this document expired on {known['deleteAt']} and cannot be changed",
+        hint=f"{advice}: docshare rm {known['uuid']} --purge",
+        code="gone",
+    )
+
+
+def uploaded(context: "Context", client: "Client", item: Item) -> Row:
+    """The upload result of ``item``, sent with a bar. Stop (2) if the plan does not store so much; Refused knows
+    whether the account holds as many files as it may."""
+    (item,) = within_plan(client, [item])
+    if item.refusal is not None:
+        raise item.refusal
+    try:
+        return _sent(context, item, lambda file, report: client.files.upload(file, item.name, progress=report))
+    except Refused as refusal:
+        refusal.at_file_limit = refusal.code == "forbidden" and at_file_limit(client)
+        raise
+    except OSError as error:
+        why = f"{item.path} cannot be read: {error.strerror or error}"
+        raise Stop(ExitCode.USAGE, why, code="local_file") from error
+
+
+def _sent(context: "Context", item: Item, send: Callable[..., Row]) -> Row:
+    """The answer to the document, sent by ``send(file, report)``."""
+    with progress.shown(context, item.name, item.size) as bar, item.open() as file:
+        return send(file, reporter(bar, item.size))
 
 
 class Pusher:
@@ -54,14 +105,17 @@ class Pusher:
         self._ledger = ledger
         self._keep_anchors = keep_anchors
 
-    def planned(self) -> tuple[str, str, str] | None:
-        """Method, path and body of the request that ``run`` would begin with; None if there is nothing to send."""
+    def planned(self) -> list[tuple[str, str, str]]:
+        """Method, path and body of each request that ``run`` would send; none if there is nothing to do."""
         known = self._known()
-        if known is None:
-            return "POST", "/api/v1/files", f"file={self._item.name} ({self._item.size} bytes)"
-        if self._is_current(known):
-            return None
-        return "POST", f"/api/v1/files/{known['uuid']}/content", f"file={self._item.name} ({self._item.size} bytes)"
+        path = f"/api/v1/files/{'{uuid}' if known is None else known['uuid']}"
+        place = "/api/v1/files" if known is None else f"{path}/content{_KEEPING if self._keep_anchors else ''}"
+        requests = [("POST", place, f"file={self._item.name} ({self._item.size} bytes)")]
+        if known is not None and is_current(known, self._digest, self._entry()):
+            requests.clear()
+        if self._slug is not None and (known is None or known.get("slug") != self._slug):
+            requests.append(("PUT", f"{path}/settings", as_json({"slug": self._slug})))
+        return requests
 
     def run(self) -> Row:
         """Do what is left to do; returns ``status`` (``unchanged``, ``replaced``, ``created``), ``url`` and the file.
@@ -92,7 +146,7 @@ class Pusher:
             named = next((file for file in self._client.files.list() if file.get("slug") == self._slug), None)
             if named is not None:
                 return named
-        entry = None if self._ledger is None else self._ledger.latest(self._item.path)
+        entry = self._entry()
         if entry is None:
             return None
         try:
@@ -102,29 +156,15 @@ class Pusher:
                 raise
             return None
 
-    def _is_current(self, known: Row) -> bool:
-        """Whether the file already has these bytes. Of a document that the server converted only the manifest knows
-        from which bytes, and only as long as nobody replaced them otherwise."""
-        if "burnedAt" in known:
-            return False  # its bytes are gone, or about to go
-        if known.get("sha256") == self._digest:
-            return True
-        entry = None if self._ledger is None else self._ledger.latest(self._item.path)
-        mine = {"uuid": known.get("uuid"), "contentVersion": known.get("contentVersion"), "sha256": self._digest}
-        return entry is not None and all(entry.get(key) == value for key, value in mine.items())
+    def _entry(self) -> Entry | None:
+        return None if self._ledger is None else self._ledger.latest(self._item.path)
 
     def _updated(self, known: Row) -> Row:
-        expiry = parse_instant(str(known.get("deleteAt", "")))
-        if expiry is not None and expiry <= self._ctx.now():
-            raise Stop(
-                ExitCode.GONE,
-                f"the link of this document expired on {known['deleteAt']} and cannot be changed",
-                hint=f"Delete it, then push again: docshare rm {known['uuid']} --purge",
-                code="gone",
-            )
+        if has_expired(known, self._ctx.now()):
+            raise expired(known, "Delete it, then push again")
         status, file = "unchanged", known
-        if not self._is_current(known):
-            status, file = "replaced", {**known, **self._sent(self._replace(known["uuid"]))}
+        if not is_current(known, self._digest, self._entry()):
+            status, file = "replaced", {**known, **_sent(self._ctx, self._item, self._replace(known["uuid"]))}
         if self._slug is not None and known.get("slug") != self._slug:
             self._client.settings.write(known["uuid"], {"slug": self._slug})
         return self._row(status, file)
@@ -132,14 +172,7 @@ class Pusher:
     def _created(self) -> Row:
         if self._slug is not None:
             self._require_pro()
-        (item,) = within_plan(self._client, [self._item])
-        if item.refusal is not None:
-            raise item.refusal
-        try:
-            made = self._sent(lambda file, report: self._client.files.upload(file, item.name, progress=report))
-        except Refused as refusal:
-            refusal.at_file_limit = refusal.code == "forbidden" and at_file_limit(self._client)
-            raise
+        made = uploaded(self._ctx, self._client, self._item)
         if self._slug is not None:
             try:
                 self._client.settings.write(made["uuid"], {"slug": self._slug})
@@ -163,11 +196,6 @@ class Pusher:
         return lambda file, report: self._client.files.replace(
             uuid, file, self._item.name, keep_anchors=self._keep_anchors, progress=report
         )
-
-    def _sent(self, send: Callable[..., Row]) -> Row:
-        """The answer to the document, sent by ``send(file, report)``."""
-        with progress.shown(self._ctx, self._item.name, self._item.size) as bar, self._item.open() as file:
-            return send(file, reporter(bar, self._item.size))
 
     def _discard(self, uuid: str) -> None:
         try:

@@ -116,11 +116,16 @@ def window(text: str, name: str) -> dict[str, int] | None:
     return {"from": int(match[1]), "to": int(match[2] or match[1])}
 
 
+def is_duration(text: str) -> bool:
+    """Whether ``text`` is a length of time, such as ``7d``, and no date."""
+    return _DURATION.fullmatch(text) is not None
+
+
 def moment(context: "Context", text: str, name: str) -> int:
     """A moment in milliseconds since 1970: ``7d`` from now; a datetime, without an offset in local time; a date means
     the end of that day. Stop (2) for anything else."""
     try:
-        if _DURATION.fullmatch(text):
+        if is_duration(text):
             found: int | None = context.now() + int(seconds(text) * 1000)
             instant(found or 0)  # a year beyond 9999 cannot be drawn
         else:

@@ -4,11 +4,11 @@ import io
 import os
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from docshare.cli.context import binary
 from docshare.cli.exits import ExitCode, Stop
@@ -190,6 +190,11 @@ def plan_of(client: "Client") -> Plan | None:
         if refusal.code != "insufficient_scope":
             raise
         return None
+    return plan_in(account)
+
+
+def plan_in(account: Mapping[str, Any]) -> Plan | None:
+    """The plan of an account; None for one unknown here."""
     tier = account.get("tier") or account.get("subscription")
     return next((plan for plan in Plan if plan.tier == tier), None)
 
