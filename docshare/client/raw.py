@@ -1,0 +1,85 @@
+"""Any request at all, for what has no method of its own."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from docshare.client.errors import Refused
+from docshare.client.options import UPLOAD_TIMEOUT
+from docshare.client.retries import Call
+from docshare.client.walking import Feed, Row
+from docshare.client.whole_body import WholeBody
+
+if TYPE_CHECKING:
+    from docshare.client.body import MultipartFile
+    from docshare.client.transport import Transport
+
+_GATE_PATHS = ("/api/v1/events", "/api/v1/gate-responses")
+_BLOCK = 256 * 1024  # bytes
+# RFC 9110, 9.2.2: to do these twice is the same as to do them once.
+_IDEMPOTENT = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"}
+
+
+class Answer(NamedTuple):
+    """An answer of status 2xx: its headers, and ``blocks`` of its body, which is still on its way."""
+
+    status: int
+    headers: Mapping[str, str]
+    blocks: Iterator[bytes]
+
+
+class RawBody(WholeBody):
+    """The bytes ``raw``, said to be of the media type ``content_type``."""
+
+    def __init__(self, raw: bytes, content_type: str) -> None:
+        super().__init__(raw)
+        self.content_type = content_type
+
+
+class Raw:
+    """``client.raw``."""
+
+    def __init__(self, transport: "Transport") -> None:
+        self._transport = transport
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str | int] | None = None,
+        body: "MultipartFile | WholeBody | None" = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send one request below the base address and return the answer.
+
+        Parameters: ``method`` in capitals; ``path`` from its slash on, such as ``/api/v1/files``; ``params`` of the
+        query; ``headers`` besides the usual ones. A POST or PATCH is not repeated once it may have arrived. Raises
+        ``Refused``, whose ``body`` is what the server said, and ``TransportError``.
+        """
+        from docshare.client.body import MultipartFile
+
+        call = Call(
+            method,
+            path,
+            params or {},
+            body=body,
+            repeatable=method in _IDEMPOTENT,
+            read_timeout=UPLOAD_TIMEOUT if isinstance(body, MultipartFile) else None,
+            stream=True,
+            root="",
+            headers=headers or {},
+        )
+        try:
+            response = self._transport.send(call)
+        except Refused as refusal:
+            # Spec: Errors; below Pro the gate stream answers 403 in plain text.
+            if refusal.status == 403 and refusal.plain and path.partition("?")[0] in _GATE_PATHS:
+                from docshare.client.events import plan_required
+
+                raise plan_required(refusal) from refusal
+            raise
+        return Answer(response.status_code, response.headers, self._transport.blocks(response, call, _BLOCK))
+
+    def rows_after(self, path: str, cursor: int, params: Mapping[str, str]) -> Iterator[Row]:
+        """Every row of the feed at ``path`` (below ``/api/v1``) with an id above ``cursor``, ascending; 0: all."""
+        return Feed(self._transport, path, params).rows_after(cursor)

@@ -1,0 +1,327 @@
+"""``docshare api``: what goes out, what comes back, and to whom the credential goes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.cast import Person, World
+from tests.support.fakefeed import Answer, FakeApi, FakeTime, fake_api, problem
+from tests.support.pdfs import simple_pdf
+from tests.support.shell import TOKEN, Shell
+
+ID = "aB3dE5fG7hJ9"
+PDF_TYPE = {"Content-Type": "application/pdf"}
+TEXT_TYPE = {"Content-Type": "text/csv"}
+FILES = b'[ {"shortId":"aB3dE5fG7hJ9",  "big":12345678901234567890} ]\n'  # laid out as no program of ours would
+
+
+@pytest.fixture
+def elsewhere(time: FakeTime) -> Iterator[FakeApi]:
+    """Another server, which must not see the credential."""
+    with fake_api() as other:
+        yield other
+
+
+def secret(tmp_path: Path, text: str, name: str = "secret.txt") -> str:
+    path = tmp_path / name
+    path.write_text(text)
+    return str(path)
+
+
+# --- where it goes ---------------------------------------------------------------------------------------------------
+
+# what is typed, the path that is asked for (below /api/v1, as the fake server tells it)
+PATHS = [
+    ("/files", "/files"),
+    ("files", "/files"),
+    (f"/files/{ID}/content", f"/files/{ID}/content"),
+    ("/api/v1/files", "/files"),
+    ("api/v1/files", "/files"),
+    (f"/api/files/{ID}/metadata", f"/api/files/{ID}/metadata"),
+    ("/api/webhooks", "/api/webhooks"),
+    ("/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server"),
+    ("/oauth/token", "/oauth/token"),
+    ("/oembed", "/oembed"),
+    ("/healthz", "/healthz"),
+    ("/oembedded", "/oembedded"),
+]
+
+
+@pytest.mark.parametrize(("typed", "asked"), PATHS)
+def test_a_path_is_below_the_api_unless_it_stands_alone(api: FakeApi, shell: Shell, typed: str, asked: str) -> None:
+    api.on("GET", asked, {})
+    assert shell("api", "GET", typed).code == 0
+    assert [heard.path for heard in api.heard] == [asked]
+
+
+def test_what_is_not_below_the_api_is_not_asked_for_there(api: FakeApi, shell: Shell) -> None:
+    shell("api", "GET", "/oembed", "--url", api.url + "/api/v1")  # so the fake server tells what follows the base
+    assert [heard.path for heard in api.heard] == ["/oembed"]
+
+
+def test_a_url_of_the_server_in_effect_is_taken(api: FakeApi, shell: Shell) -> None:
+    assert shell("api", "GET", f"{api.url}/api/v1/files?x=1").code == 0
+    assert (api.heard[0].path, api.heard[0].query) == ("/files", {"x": "1"})
+    assert api.heard[0].headers["Authorization"] == f"Bearer {TOKEN}"
+
+
+def test_the_credential_goes_to_no_other_server(api: FakeApi, elsewhere: FakeApi, shell: Shell) -> None:
+    done = shell("api", "GET", f"{elsewhere.url}/api/v1/files")
+    assert (done.code, done.out, elsewhere.heard, api.heard) == (2, "", [], [])
+    assert "--no-auth" in done.err
+
+
+def test_a_url_outside_the_base_address_is_another_server(api: FakeApi, shell: Shell) -> None:
+    for url in (f"{api.url}/api/v1/files", f"{api.url}/docs2/api/v1/files"):
+        assert shell("api", "GET", url, "--url", f"{api.url}/docs").code == 2
+    assert api.heard == []
+
+
+def test_without_credential_any_server_is_asked(elsewhere: FakeApi, shell: Shell) -> None:
+    assert shell("api", "GET", f"{elsewhere.url}/api/v1/files", "--no-auth").code == 0
+    assert elsewhere.heard[0].headers["Authorization"] is None
+
+
+def test_without_credential_none_is_needed_and_none_is_sent(api: FakeApi, shell: Shell) -> None:
+    assert shell("api", "GET", "/files", "--no-auth").code == 0
+    assert api.heard[0].headers["Authorization"] is None
+    del shell.env["DOCSHARE_TOKEN"]
+    assert shell("api", "GET", "/files", "--no-auth").code == 0
+    assert shell("api", "GET", "/files").code == 4
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["files", "GET"],
+        ["FETCH", "/files"],
+        ["GET", "C:/Program Files/Git/files"],
+        ["GET", "/fi les"],
+        ["GET", "/files#top"],
+        ["GET", "ftp://127.0.0.1/files"],
+        ["GET", "/files", "-f", "limit"],
+        ["GET", "/files", "-f", "limit=3", "-F", "limit=4"],
+        ["GET", "/files?limit=3", "-f", "limit=4"],
+        ["GET", "/files", "-F", "x:=[1]"],
+        ["PUT", "/files", "-F", "x:={"],
+        ["PUT", "/files", "-f", "a=1", "-f", "a.b=2"],
+        ["PUT", "/files", "-F", "x=@/no/such/file"],
+        ["PUT", "/files", "--input", "/no/such/file"],
+        ["POST", "/files", "--form", "file=@/no/such/file"],
+        ["POST", "/files", "--form", "file=@a", "--form", "more=@b"],
+        ["POST", "/files", "--form", "file=@-"],
+        ["POST", "/files", "--form", "a=1", "--input", "-"],
+        ["POST", "/files", "-H", "no header"],
+        ["POST", "/files", "-H", "X-Two: 1\nX-Three: 2"],
+        ["POST", "/files", "--input", "-", "-F", "x=@-"],
+        ["POST", "/files", "--form", "a=<-", "-H", "Cookie: @-"],
+        ["GET", "/files", "--error-body", "nowhere"],
+        ["POST", "/events", "--paginate"],
+        ["GET", "/files", "--paginate"],
+        ["GET", "/events", "--paginate", "-f", "limit=3"],
+    ],
+    ids=" ".join,
+)
+def test_what_makes_no_sense_is_2_and_sends_nothing(api: FakeApi, shell: Shell, line: list[str]) -> None:
+    done = shell("api", *line)
+    assert (done.code, done.out, api.heard) == (2, "", [])
+
+
+# --- what is sent ----------------------------------------------------------------------------------------------------
+
+
+def test_fields_of_a_get_go_into_the_query(api: FakeApi, shell: Shell) -> None:
+    shell("api", "GET", "/events?type=download", "-f", "since=0", "-F", "limit=5", "-F", "all=true")
+    assert api.heard[0].query == {"type": "download", "since": "0", "limit": "5", "all": "true"}
+    assert api.heard[0].body == b""
+
+
+def test_fields_of_a_put_become_a_json_object(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    api.on("PUT", f"/files/{ID}/settings", Answer(b"", 200))
+    note = secret(tmp_path, "two\nlines\n")
+    words = ["-f", "name=3", "-F", "viewLimit=3", "-F", "on=true", "-F", "off=null", "-F", "share=0.5", "-F", "t=007"]
+    more = ["-F", "viewerSettings.flip.speedMs=450", "-F", 'gateFields:=[{"id": 1}]', "-F", f"note=@{note}"]
+    done = shell("api", "put", f"/files/{ID}/settings", *words, *more)
+    assert (done.code, done.out) == (0, "")
+    assert json.loads(api.heard[0].body) == {
+        "name": "3", "viewLimit": 3, "on": True, "off": None, "share": 0.5, "t": "007",
+        "viewerSettings": {"flip": {"speedMs": 450}}, "gateFields": [{"id": 1}], "note": "two\nlines",
+    }  # fmt: skip
+    assert api.heard[0].headers["Content-Type"] == "application/json"
+
+
+def test_a_body_goes_out_byte_for_byte_and_fields_beside_it_into_the_query(api: FakeApi, shell: Shell) -> None:
+    api.on("PUT", "/files/x/settings", {})
+    raw = b'{"viewLimit" : 3}\r\n'
+    shell("api", "PUT", "/files/x/settings", "--input", "-", "-f", "dry=1", stdin=raw)
+    assert (api.heard[0].body, api.heard[0].query) == (raw, {"dry": "1"})
+    shell("api", "PUT", "/files/x/settings", "--input", "-", "-H", "Content-Type: text/x-odd", stdin=raw)
+    assert api.heard[1].headers.get_all("Content-Type") == ["text/x-odd"]
+
+
+def test_a_form_with_a_file_is_sent_as_a_browser_does(api: FakeApi, shell: Shell, deck: Path) -> None:
+    api.on("POST", f"/files/{ID}/assets", {"assetId": 1})
+    assert shell("api", "POST", f"/files/{ID}/assets", "--form", f"logo=@{deck}", "--form", "kind=logo").code == 0
+    body = api.heard[0].body
+    assert b'name="kind"\r\n\r\nlogo\r\n' in body
+    assert b'name="logo"; filename="deck.pdf"' in body
+    assert deck.read_bytes() in body
+
+
+def test_a_form_without_a_file_is_urlencoded(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    api.on("POST", "/oauth/revoke", {})
+    shell("api", "POST", "/oauth/revoke", "--form", f"token=<{secret(tmp_path, 'rt_1&2')}", "--form", "client_id=a b")
+    assert api.heard[0].body == b"token=rt_1%262&client_id=a+b"
+    assert api.heard[0].headers["Content-Type"] == "application/x-www-form-urlencoded"
+
+
+def test_headers_are_added_and_a_session_can_speak(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    """POST /api/webhooks takes a browser's session: no credential, a cookie and the token of its page."""
+    api.on("POST", "/api/webhooks", Answer({"uuid": "x"}, 201))
+    cookie = secret(tmp_path, "docshare_session=abcdefgh\n")
+    line = ["-H", f"Cookie: @{cookie}", "-H", "X-Request-Id: 7", "-f", "url=https://hooks.example.com"]
+    assert shell("api", "POST", "/api/webhooks", "--no-auth", *line).json == {"uuid": "x"}
+    heard = api.heard[0].headers
+    assert (heard["Cookie"], heard["X-Request-Id"], heard["Authorization"]) == ("docshare_session=abcdefgh", "7", None)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["-f", "password=hunter22"],
+        ["-F", "password=hunter22"],
+        ["-F", 'password:="hunter22"'],
+        ["-F", "claimToken=hunter22"],
+        ["--form", "client_secret=hunter22"],
+        ["-H", "Cookie: hunter22"],
+        ["-H", "Authorization: Bearer hunter22"],
+        ["-H", "authorization: @token.txt"],
+    ],
+    ids=" ".join,
+)
+def test_a_secret_is_no_option(api: FakeApi, shell: Shell, line: list[str]) -> None:
+    done = shell("api", "POST", "/files/claim", *line)
+    assert (done.code, done.out, api.heard, "hunter22" in done.err) == (2, "", [], False)
+    assert "hint:" in done.err
+
+
+def test_a_password_from_a_file_is_sent_and_never_shown(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    api.on("PUT", "/files/x/settings", problem(422, "unprocessable", "hunter22 is too short"))
+    done = shell("api", "PUT", "/files/x/settings", "-F", f"password=@{secret(tmp_path, 'hunter22')}", "-vv")
+    assert json.loads(api.heard[0].body) == {"password": "hunter22"}
+    assert (done.code, "hunter22" in done.err) == (9, False)
+
+
+def test_an_empty_password_clears_it(api: FakeApi, shell: Shell) -> None:
+    api.on("PUT", "/files/x/settings", Answer(b"", 200))
+    assert shell("api", "PUT", "/files/x/settings", "-f", "password=").code == 0
+    assert json.loads(api.heard[0].body) == {"password": ""}
+
+
+def test_a_dry_run_shows_the_request_without_secrets_and_sends_nothing(
+    api: FakeApi, shell: Shell, tmp_path: Path, deck: Path
+) -> None:
+    word = secret(tmp_path, "hunter22")
+    line = ["-F", f"password=@{word}", "-F", "viewLimit=3", "-n"]
+    assert shell("api", "PUT", "files/x/settings", *line).out == (
+        'PUT\t/api/v1/files/x/settings\t{"password": "***", "viewLimit": 3}\n'
+    )
+    body = b'{"deep": [{"designToken": "hunter22"}]}'
+    done = shell("api", "POST", "/files", "--input", "-", "-f", "a=b c", "-n", stdin=body)
+    assert done.out == 'POST\t/api/v1/files?a=b+c\t{"deep": [{"designToken": "***"}]}\n'
+    assert shell("api", "POST", "/files", "--input", "-", "-n", stdin=b"\xff").out == "POST\t/api/v1/files\t(1 bytes)\n"
+    done = shell("api", "POST", "/files", "--form", f"file=@{deck}", "--form", f"code=<{word}", "-n", "--json")
+    assert done.json == [{"method": "POST", "path": "/api/v1/files", "body": f"code=***&file=@{deck}"}]
+    assert api.heard == []
+
+
+# --- what comes back -------------------------------------------------------------------------------------------------
+
+
+def test_the_body_goes_to_a_pipe_byte_for_byte(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", "/files", Answer(FILES))
+    for line in ([], ["--json"], ["-o", "-"]):
+        assert shell("api", "GET", "/files", *line).out.encode() == FILES
+    assert shell("api", "GET", "/files", env={"DOCSHARE_FORMAT": "csv"}).out.encode() == FILES
+
+
+def test_a_file_gets_the_bytes_and_is_not_overwritten(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    api.on("GET", "/files/x/content", Answer(b"%PDF-\xff\x00", 200, PDF_TYPE))
+    target = tmp_path / "out.pdf"
+    assert (shell("api", "GET", "/files/x/content", "-o", target).code, target.read_bytes()) == (0, b"%PDF-\xff\x00")
+    target.write_bytes(b"mine")
+    assert (shell("api", "GET", "/files/x/content", "-o", target).code, target.read_bytes()) == (2, b"mine")
+    assert len(api.heard) == 1
+    assert shell("api", "GET", "/files/x/content", "-o", target, "--force").code == 0
+    assert target.read_bytes() == b"%PDF-\xff\x00"
+
+
+def test_a_terminal_gets_json_laid_out_and_harmless(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", "/files", Answer('[{"originalName": "a\u202eb"}]'.encode()))
+    shell.tty = True
+    assert shell("api", "GET", "/files").out == '[\n  {\n    "originalName": "a\\u202eb"\n  }\n]\n'
+
+
+def test_a_terminal_gets_texts_cleaned_and_no_bytes(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", "/files/x/annotations", Answer(b"a,b\n\x1b[2J,1\n", 200, TEXT_TYPE))
+    api.on("GET", "/files/x/content", Answer(b"%PDF-\x1b]0;x\x07", 200, PDF_TYPE))
+    shell.tty = True
+    assert shell("api", "GET", "/files/x/annotations").out == "a,b\n\\x1b[2J,1\n"
+    done = shell("api", "GET", "/files/x/content")
+    assert (done.code, done.out) == (2, "")
+    assert "-o" in done.err
+
+
+def test_a_body_that_only_says_it_is_json_is_shown_as_text(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", "/files", Answer(b"{oops"))
+    shell.tty = True
+    assert shell("api", "GET", "/files").out == "{oops\n"
+
+
+def test_what_reshapes_json_works_on_the_body(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", "/files", [{"shortId": "a", "size": 1, "in": {"x": 2}}, {"shortId": "b", "size": 3}])
+    assert shell("api", "GET", "/files", "--query", "[].size").json == [1, 3]
+    assert shell("api", "GET", "/files", "--fields", "shortId,in.x").out == "a\t2\nb\t\n"
+    assert shell("api", "GET", "/files", "--template", "{shortId}!").out == "a!\nb!\n"
+    assert shell("api", "GET", "/files", "--format", "jsonl", "--fields", "size").rows == [{"size": 1}, {"size": 3}]
+    assert shell("api", "GET", "/files", "--format", "csv").out == 'shortId,size,in\na,1,"{""x"":2}"\nb,3,\n'
+    api.on("GET", "/files", Answer(b"a,b", 200, TEXT_TYPE))
+    done = shell("api", "GET", "/files", "--query", "[]")
+    assert (done.code, done.out, "text/csv" in done.err) == (2, "", True)
+
+
+def test_status_and_headers_go_to_stderr(api: FakeApi, shell: Shell) -> None:
+    api.on("POST", "/webhooks", Answer(b"{}", 201, {"X-Odd": "\x1b[1m", "Set-Cookie": "a=hunter22"}))
+    done = shell("api", "POST", "/webhooks", "-i", "-f", "url=x")
+    assert (done.out, done.err.splitlines()[0]) == ("{}", "HTTP 201 Created")
+    assert "X-Odd: \\x1b[1m" in done.err
+    assert "hunter22" not in done.err
+
+
+def test_nothing_comes_of_an_answer_without_a_body(api: FakeApi, shell: Shell) -> None:
+    api.on("DELETE", "/webhooks/x", Answer(b"", 204))
+    for tty in (False, True):
+        shell.tty = tty
+        done = shell("api", "DELETE", "/webhooks/x")
+        assert (done.code, done.out) == (0, "")
+
+
+# --- a real server ---------------------------------------------------------------------------------------------------
+
+
+def test_a_document_can_be_shared_and_fetched_by_hand(
+    house: str, desk: Callable[[Person], Shell], world: World, tmp_path: Path
+) -> None:
+    shell, report, back = desk(world.pia), tmp_path / "report.pdf", tmp_path / "back.pdf"
+    report.write_bytes(simple_pdf(pages=3))
+    made = shell("api", "POST", "/files", "--form", f"file=@{report}").json
+    assert shell("api", "PUT", f"/files/{made['shortId']}/settings", "-F", "viewLimit=3").code == 0
+    assert shell("api", "GET", f"/files/{made['shortId']}", "--query", "viewLimit").json == 3
+    assert shell("api", "GET", f"{house}/api/v1/files/{made['uuid']}/content", "-o", back).code == 0
+    assert back.read_bytes() == report.read_bytes()
+    done = shell("api", "POST", "/api/webhooks", "-f", "url=x")  # the session route takes a key too
+    assert (done.code, "events must be" in done.err) == (9, True)

@@ -1,0 +1,106 @@
+"""``docshare discover``: what anybody may ask of a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.fakefeed import Answer, FakeApi, FakeTime, problem
+from tests.support.shell import Shell
+
+ROOT: dict[str, Any] = {
+    "name": "docs\x1b[1mhare",
+    "version": "1.2.0",
+    "specification": {"url": "https://docs.example/api/v1/openapi.json", "version": "1.1.0"},
+    "documentation": "https://docs.example/manual",
+    "authentication": {
+        "lanes": [{"name": "api_key"}, {"name": "oauth"}],
+        "oauth": {"authorizationServer": "https://docs.example/.well-known/oauth-authorization-server"},
+    },
+    "rateLimit": {"policy": '"requests";q=120;w=60'},
+    "versioning": {"current": "v1"},
+    "endpoints": {"files.list": "GET /api/v1/files", "files.show": "GET /api/v1/files/{uuid}"},
+    "unknown": {"kept": True},
+}
+OAUTH = "/.well-known/oauth-authorization-server"
+
+
+@pytest.fixture
+def stranger(shell: Shell, api: FakeApi) -> Shell:
+    """Somebody without a credential."""
+    api.on("GET", "", ROOT)
+    del shell.env["DOCSHARE_TOKEN"]
+    return shell
+
+
+def test_json_is_the_document_as_it_was_sent(stranger: Shell) -> None:
+    done = stranger("discover", "--json")
+    assert (done.code, done.json, done.err) == (0, ROOT, "")
+
+
+def test_people_read_what_it_is_and_where_things_are(stranger: Shell) -> None:
+    stranger.tty = True
+    shown = stranger("discover", "--no-color").out
+    for piece in (
+        "docs\\x1b[1mhare", "1.2.0", "v1", "1.1.0", "https://docs.example/api/v1/openapi.json",
+        "https://docs.example/manual", "api_key, oauth", '"requests";q=120;w=60', "2 (list them with --query",
+    ):  # fmt: skip
+        assert piece in shown, piece
+
+
+def test_a_pipe_gets_a_line_per_field(stranger: Shell) -> None:
+    lines = stranger("discover").lines
+    assert lines[:2] == ["name\tdocs\\x1b[1mhare", "version\t1.2.0"]
+    assert 'endpoints\t{"files.list":"GET /api/v1/files","files.show":"GET /api/v1/files/{uuid}"}' in lines
+    assert stranger("discover", "--fields", "versioning.current").out == "v1\n"
+    assert stranger("discover", "--query", 'endpoints."files.list"', "--format", "plain").out == "GET /api/v1/files\n"
+
+
+def test_a_document_of_an_older_server_is_shown_as_far_as_it_goes(api: FakeApi, stranger: Shell) -> None:
+    api.on("GET", "", {"name": "old", "authentication": "Bearer", "endpoints": 7})
+    stranger.tty = True
+    done = stranger("discover", "--no-color")
+    assert (done.code, done.out.split()) == (0, ["name", "old"])
+
+
+def test_no_credential_leaves_although_there_is_one(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", "", ROOT)
+    api.on("GET", OAUTH, {"issuer": "https://docs.example"})
+    assert [shell("discover").code, shell("discover", "--oauth").code] == [0, 0]
+    assert [heard.headers["Authorization"] for heard in api.heard] == [None, None]
+
+
+def test_oauth_shows_how_to_sign_in(api: FakeApi, stranger: Shell) -> None:
+    told = {"issuer": "https://docs.example", "token_endpoint": "https://docs.example/oauth/token",
+            "scopes_supported": ["files:read", "profile"], "odd": 1}  # fmt: skip
+    api.on("GET", OAUTH, told)
+    assert stranger("discover", "--oauth", "--json").json == told
+    assert stranger("discover", "--oauth", "--fields", "token_endpoint").out == "https://docs.example/oauth/token\n"
+    stranger.tty = True
+    shown = stranger("discover", "--oauth", "--no-color").out
+    assert "files:read profile" in shown
+    assert "https://docs.example/oauth/token" in shown
+
+
+def test_a_server_without_oauth_is_3_with_another_way(stranger: Shell) -> None:
+    done = stranger("discover", "--oauth", "--json")
+    assert (done.code, done.out, "API key" in done.error["hint"]) == (3, "", True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [(problem(500, "internal"), 11), (problem(404, "not_found"), 3), (Answer(b"<html>"), 11), (Answer(b"[]"), 11)],
+)
+def test_what_is_no_such_server_is_told(api: FakeApi, stranger: Shell, answer: Answer, code: int) -> None:
+    api.on("GET", "", answer)
+    done = stranger("discover", "--retries", "0")
+    assert (done.code, done.out) == (code, "")
+
+
+def test_a_real_server_tells_every_field_that_is_listed(house: str, tmp_path: Path) -> None:
+    shell = Shell(tmp_path, house, FakeTime())
+    del shell.env["DOCSHARE_TOKEN"]
+    told = [*shell("discover", "--json").json, *shell("discover", "--oauth", "--json").json]
+    assert sorted(shell("discover", "--fields", "?").lines) == sorted(told)

@@ -1,0 +1,18 @@
+"""Halves go upward, as people round."""
+
+from __future__ import annotations
+
+import pytest
+
+from docshare.contract.rounding import half_up
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "expected"),
+    [
+        (12.5, 0, 13), (13.5, 0, 14), (0.5, 0, 1), (12.499, 0, 12), (62.25, 1, 62.3), (0.285, 2, 0.29),
+        (1.005, 2, 1.01), (9.95, 1, 10), (0, 1, 0), (100.0, 1, 100), (2**53, 0, 2**53),
+    ],
+)  # fmt: skip
+def test_a_half_goes_upward_by_the_number_as_it_is_written(value: float, digits: int, expected: float) -> None:
+    assert half_up(value, digits) == expected
