@@ -92,6 +92,7 @@ def test_the_mail_holds_the_link_and_no_name_of_a_protected_document(world: Worl
         {"email": "ann@" + "a" * 64 + ".com"},
         {"email": "ann@example.com", "name": "x" * 121},
         {"email": "ann@example.com", "name": 5},
+        {"email": "ann@example.com", "name": None},
         {"email": "ann@example.com", "name": "a\nb"},
         {"email": "ann@example.com", "mail": "yes"},
     ],

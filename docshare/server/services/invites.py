@@ -53,7 +53,7 @@ def read_wish(body: Mapping[str, Any]) -> Wish:
 
     Raises ``bad_request`` naming the field. Unknown keys are ignored.
     """
-    name = fields.text(0, INVITE_NAME_CHARS)("name", body["name"]) if body.get("name") is not None else None
+    name = fields.text(0, INVITE_NAME_CHARS)("name", body["name"]) if "name" in body else None
     mail_wanted = fields.boolean("mail", body["mail"]) if "mail" in body else True
     return Wish(fields.email("email", body.get("email")), name or None, mail_wanted)
 

@@ -1,0 +1,53 @@
+"""The API description and the server put side by side by schemathesis: every answer is one that the description
+lists, with its headers and its shape; what the description allows is taken, and what it forbids is not; no credential
+is ignored; and nothing makes the server fail.
+
+Nothing is left to chance and the budget is small; ``tests/benchmarks/schemathesis_long.py`` is the long run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from docshare.server.pdf.engine import Engine
+from tests.support.clock import Clock
+from tests.support.fuzzing.run import schemathesis
+from tests.support.fuzzing.stage import Stage, stage_at
+
+if TYPE_CHECKING:
+    from tests.support.cast import World
+
+BUDGET = {
+    "free": ["--mode", "positive", "--max-examples", "1"],
+    "basic": ["--mode", "positive", "--max-examples", "1"],
+    "pro": ["--max-examples", "2"],
+}
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory, engine: Engine, cert: Path) -> Iterator[Stage]:
+    from tests.support.cast import leave, make_runtime, make_world
+
+    made: list[World] = []
+
+    def build(**settings: Any) -> World:
+        clock = Clock()
+        made.append(make_world(make_runtime(tmp_path_factory.mktemp("data"), clock, engine, **settings), clock))
+        return made[-1]
+
+    with stage_at(cert, build) as running:
+        yield running
+    for world in made:
+        leave(world)
+
+
+@pytest.mark.parametrize("plan", BUDGET)
+def test_the_description_and_the_server_agree_for_an_account_on_every_plan(
+    stage: Stage, plan: str, tmp_path: Path
+) -> None:
+    done = schemathesis(stage, plan, tmp_path, "--generation-deterministic", *BUDGET[plan])
+    assert done.returncode == 0, done.stdout + done.stderr

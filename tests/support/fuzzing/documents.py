@@ -1,0 +1,13 @@
+"""What schemathesis sends where the description asks for a document, a picture or a sound: real ones."""
+
+import schemathesis
+from hypothesis import strategies as st
+
+from tests.support.images import frame, picture
+from tests.support.pdfs import simple_pdf
+
+_PDFS = [simple_pdf(pages=pages) for pages in (1, 3)]
+
+schemathesis.openapi.media_type("application/pdf", st.sampled_from(_PDFS))
+schemathesis.openapi.media_type("image/png", st.just(picture()))
+schemathesis.openapi.media_type("audio/mpeg", st.just(frame() * 4))

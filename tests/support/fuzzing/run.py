@@ -1,0 +1,47 @@
+"""schemathesis over the API description of a stage, with the credentials of one plan."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.fuzzing.stage import Part, Stage
+
+ROOT = Path(__file__).parents[3]
+CONFIG = Path(__file__).with_name("schemathesis.toml")
+
+PLACES = {
+    "/files/[{]uuid[}]": {"path.uuid": "file", "path.variantUuid": "variant", "path.sessionId": "session"},
+    "/webhooks/[{]uuid[}]": {"path.uuid": "webhook"},
+    "/files/import$": {"body.url": "export", "body.designToken": "design", "body.designToolUserToken": "user"},
+    "/design-tool/": {"body.url": "export", "body.designToken": "design", "body.accessToken": "key"},
+}
+"""Where what an account knows belongs, by the operation's path; nowhere where it would be deleted."""
+
+
+def schemathesis(stage: Stage, plan: str, folder: Path, *args: str) -> "subprocess.CompletedProcess[str]":
+    """Run it to its end; the config it was given is kept in ``folder``. ``args`` are its own."""
+    config = folder / f"{plan}.toml"
+    config.write_text(CONFIG.read_text() + _known(stage.parts[plan]))
+    command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run", "--no-color", *args]
+    return subprocess.run(
+        [*command, "--url", stage.url, f"{stage.url}/api/v1/openapi.json"],
+        cwd=folder,
+        env=os.environ | stage.parts[plan].environ | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _known(part: Part) -> str:
+    """The part of the config that lets schemathesis use what the account knows, most of the time."""
+    lines = [f"[dictionaries.{name}]\nvalues = {json.dumps(values)}" for name, values in part.known.items()]
+    for pattern, places in PLACES.items():
+        lines.append(f'[[operations]]\ninclude-path-regex = "{pattern}"')
+        lines.append('exclude-method = "DELETE"\n[operations.parameters]')
+        bound = {place: name for place, name in places.items() if name in part.known}
+        lines += [f'"{place}" = {{ dictionary = "{name}", probability = 0.7 }}' for place, name in bound.items()]
+    return "\n".join(["", *lines, ""])
