@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from docshare.cli import topics
 from docshare.cli.main import app
 from docshare.cli.typer_compat import flags, get_command
 from docshare.contract.limits import ACCESS_TOKEN_MS
@@ -17,22 +18,28 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def typed() -> list[str]:
-    """Every ``docshare ...`` line of the README, without prompts, comments, pipes and redirections."""
+    """Every ``docshare ...`` line of the README and of the topics, without comments, pipes and redirections."""
+    texts = ["\n".join(pair) for pair in re.findall(r"```(?:sh|console)\n(.*?)```|`([^`\n]+)`", README, re.DOTALL)]
+    texts += ["\n".join(examples(topics.load(topic))) for topic in topics.TOPICS]
     found = []
-    for text in re.findall(r"```(?:sh|console)\n(.*?)```|`([^`\n]+)`", README, re.DOTALL):
-        for line in "\n".join(text).splitlines():
-            command = re.search(r"(?:^|[\s/(])(docshare (?!-c)[a-z].*)", line.replace("\\|", "|"))
-            if command and not line.lstrip().startswith(("#", "http")):
-                found.append(re.split(r"\s+#|\s[|<>&)]|\)$|\s&", command[1])[0])
+    for line in "\n".join(texts).splitlines():
+        command = re.search(r"(?:^|[\s/(])(docshare (?!-c)[a-z].*)", line.replace("\\|", "|"))
+        if command and not line.lstrip().startswith(("#", "http")):
+            found.append(re.split(r"\s+#|\s[|<>&)]|\)$|\s&", command[1])[0])
     return found
 
 
-def test_the_readme_types_enough_to_be_worth_checking() -> None:
-    assert len(typed()) > 20
+def examples(text: str) -> list[str]:
+    """The lines of a topic that stand behind four spaces, those that end in a backslash joined with the next."""
+    return re.findall(r"^    (?! {12})(.+)$", re.sub(r" \\\n\s*", " ", text), re.MULTILINE)
 
 
-@pytest.mark.parametrize("line", typed())
-def test_a_command_of_the_readme_is_understood(line: str) -> None:
+def test_the_documents_type_enough_to_be_worth_checking() -> None:
+    assert len(typed()) > 150
+
+
+@pytest.mark.parametrize("line", sorted({*typed()}))
+def test_a_command_of_the_documents_is_understood(line: str) -> None:
     root = get_command(app)
     command, known = root, {**flags(root), "--help": False}
     for word in shlex.split(line)[1:]:
@@ -40,7 +47,7 @@ def test_a_command_of_the_readme_is_understood(line: str) -> None:
             break
         if word.startswith("-") and word != "-":
             assert word.split("=")[0] in known, f"{word} in: {line}"
-        elif hasattr(command, "commands") and word.isidentifier():
+        elif hasattr(command, "commands") and re.fullmatch("[a-z][a-z-]*", word):
             command = command.get_command(None, word)
             assert command is not None, f"{word} in: {line}"
             known |= flags(command)
@@ -58,6 +65,33 @@ def test_the_measuring_rule_is_the_one_in_the_code() -> None:
     assert (reading.COUNTS_AFTER_MS, "five seconds" in rule) == (5_000, True)
     assert (reading.HIDDEN_ENDS_MS, "a minute after the page is hidden" in rule) == (60_000, True)
     assert (reading.IDLE_ENDS_MS, "five minutes without activity" in rule) == (300_000, True)
+
+
+def test_what_the_readme_points_to_is_there() -> None:
+    assert {name for name in re.findall("docshare help ([a-z-]+)", README) if name != "TOPIC"} <= {*topics.TOPICS}
+    anchors = {
+        re.sub(r"[^a-z0-9 -]", "", line.lower()).replace(" ", "-") for line in re.findall("^#+ (.*)", README, re.M)
+    }
+    links = re.findall(r"\]\(([^)]+)\)", README)
+    assert links
+    for link in links:
+        assert link.removeprefix("#") in anchors if link.startswith("#") else (ROOT / link).is_file(), link
+
+
+def test_the_plans_of_the_readme_are_those_of_the_program() -> None:
+    rows = {
+        cells[0]: cells[1:]
+        for cells in (
+            [cell.strip() for cell in line.strip("| ").split("|")] for line in README.splitlines() if "|" in line
+        )
+    }
+    free, basic, pro = PLAN_LIMITS.values()
+    sizes = [f"{limits.stored_bytes // 1024**2} MB" for limits in (free, basic)] + [f"{pro.stored_bytes // 1024**3} GB"]
+    assert rows["A link for a document of up to"] == sizes
+    assert rows["Files at a time"] == [str(free.file_slots), str(basic.file_slots), "any number"]
+    assert (free.trash_ms, pro.file_slots) == (None, None)
+    days = [f"{(limits.trash_ms or 0) // 86_400_000} days" for limits in (basic, pro)]
+    assert rows["Deleted files come back for"] == ["never", *days]
 
 
 def test_the_largest_upload_is_the_one_that_the_readme_tells_proxies() -> None:

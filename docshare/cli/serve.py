@@ -197,7 +197,7 @@ def _started(ctx: Context, plan: Plan) -> "Iterator[Running]":
 
     threads = _config(ctx, plan, _ANY_URL).threads
     try:
-        door = Door(plan.host, plan.port, threads)
+        door = Door(plan.host, plan.port, threads, dev=plan.dev)
     except PortTaken as error:
         raise Stop(ExitCode.CONFLICT, str(error), hint="--port 0 takes a free port") from None
     config = _config(ctx, plan, door.url)
@@ -268,7 +268,12 @@ def _until_stopped(ctx: Context, plan: Plan, stop: threading.Event, address: Add
 
 
 def _work(ctx: Context, plan: Plan, base_url: str, stop: threading.Event) -> int:
-    links = _share(ctx, plan)
+    from docshare.cli import sharing
+
+    links = sharing.share(ctx, plan.shares) if plan.shares else []
+    if not plan.command:
+        at_home = not plan.ephemeral and plan.settings["data_dir"] is None
+        sharing.greet(ctx, shared=bool(links), at_home=at_home, kept=not plan.ephemeral)
     if plan.open_page:
         ctx.open_browser(links[0] if links else base_url)
     if plan.command:
@@ -373,22 +378,3 @@ def _say_ready(ctx: Context, plan: Plan, base_url: str, token: str) -> None:
     else:
         ctx.print(base_url)
     ctx.flush()
-
-
-def _share(ctx: Context, plan: Plan) -> list[str]:
-    """Upload what was named and print the links; a document shared before with the same bytes keeps its link."""
-    from docshare.cli.arguments import sha256_of
-
-    links = []
-    if plan.shares:
-        with ctx.client() as client:
-            known = {(row.get("sha256"), row["originalName"]): row["shareUrl"] for row in client.files.list()}
-            for path in plan.shares:
-                link = known.get((sha256_of(path), path.name))
-                if link is None:
-                    with path.open("rb", buffering=0) as source:
-                        link = client.files.upload(source, path.name)["shareUrl"]
-                ctx.print(link)
-                links.append(link)
-        ctx.flush()
-    return links

@@ -31,6 +31,7 @@ def refused(status: int, headers: Mapping[str, str], body: bytes, *, method: str
         extra={key: value for key, value in document.items() if key not in _MEMBERS},
         retry_after=_retry_after(status, headers, wall),
         plain=not document,
+        body=body,
     )
 
 

@@ -24,7 +24,7 @@ class Source(Protocol):
 
 
 class MultipartFile:
-    """``multipart/form-data`` with one file, the part ``file``.
+    """``multipart/form-data`` with one file.
 
     Parameters:
         source: the file; its length is taken now.
@@ -32,6 +32,7 @@ class MultipartFile:
         fields: plain parts that stand before the file, by name.
         progress: called with the file's bytes handed over so far, after each block and with 0 at each start.
         digest: compute the SHA-256 of the file on the way.
+        part: the name of the file's part.
 
     ``started``: a byte was handed over in the current sending; ``exhausted``: the last one was about to be, so that the
     server may have the whole request. Iterating raises ``LocalFileError`` if the file cannot be read or changes size.
@@ -45,6 +46,7 @@ class MultipartFile:
         fields: Mapping[str, str] | None = None,
         progress: Callable[[int], None] | None = None,
         digest: bool = False,
+        part: str = "file",
     ) -> None:
         self._source = source
         self._progress = progress
@@ -53,7 +55,7 @@ class MultipartFile:
         boundary = f"docshare-{secrets.token_hex(16)}"
         self.content_type = f"multipart/form-data; boundary={boundary}"
         self.size = source.seek(0, os.SEEK_END)
-        self._head = _field_parts(boundary, fields or {}) + _file_head(boundary, filename)
+        self._head = _field_parts(boundary, fields or {}) + _file_head(boundary, part, filename)
         self._tail = f"\r\n--{boundary}--\r\n".encode()
         self.started = False
         self.exhausted = False
@@ -132,10 +134,10 @@ def _field_parts(boundary: str, fields: Mapping[str, str]) -> bytes:
     ).encode()
 
 
-def _file_head(boundary: str, filename: str) -> bytes:
+def _file_head(boundary: str, part: str, filename: str) -> bytes:
     # A name that is not UTF-8 on disk arrives with lone surrogates, which no server accepts.
     shown = os.fsencode(filename).decode("utf-8", "replace")
-    disposition = f'form-data; name="file"; filename="{_quoted(shown)}"'
+    disposition = f'form-data; name="{_quoted(part)}"; filename="{_quoted(shown)}"'
     return f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: {_media_type(shown)}\r\n\r\n".encode()
 
 

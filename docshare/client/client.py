@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from docshare.client.invites import Invites
     from docshare.client.oauth import OAuth
     from docshare.client.public import Public
+    from docshare.client.raw import Raw
     from docshare.client.readership import Readership
     from docshare.client.settings import Settings
     from docshare.client.transport import Transport
@@ -142,6 +143,13 @@ class Client:
         from docshare.client.public import Public
 
         return Public(self._transport)
+
+    @cached_property
+    def raw(self) -> "Raw":
+        """Any request at all."""
+        from docshare.client.raw import Raw
+
+        return Raw(self._transport)
 
     @cached_property
     def oauth(self) -> "OAuth":

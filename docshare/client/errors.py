@@ -24,9 +24,9 @@ from docshare.contract.problems import Problem
 
 
 class Refused(Problem):
-    """A refusal as heard: ``method`` and ``path`` of the call, ``retry_after`` in seconds (None: not said), and
-    ``plain``: the body was no problem document. ``at_file_limit`` is for callers to set who found out that a plain
-    ``forbidden`` was about the plan's file slots."""
+    """A refusal as heard: ``method`` and ``path`` of the call, ``retry_after`` in seconds (None: not said), ``plain``:
+    the body was no problem document, and ``body``: its first 64 KiB as they came. ``at_file_limit`` is for callers to
+    set who found out that a plain ``forbidden`` was about the plan's file slots."""
 
     def __init__(
         self,
@@ -41,12 +41,14 @@ class Refused(Problem):
         extra: Mapping[str, Any] | None = None,
         retry_after: float | None = None,
         plain: bool = False,
+        body: bytes = b"",
     ) -> None:
         super().__init__(code, detail, hint=hint, headers=headers, extra=extra, status=status)
         self.method = method
         self.path = path
         self.retry_after = retry_after
         self.plain = plain
+        self.body = body
         self.at_file_limit = False
 
 

@@ -53,10 +53,11 @@ class _GateFeed(Feed):
             return super().page(since, limit, file)
         except Refused as error:
             # Spec: Errors; below Pro the gate stream answers 403 in plain text, the one refusal without a code.
-            raise _plan_required(error) if error.status == 403 and error.plain else error from error
+            raise plan_required(error) if error.status == 403 and error.plain else error from error
 
 
-def _plan_required(error: Refused) -> Refused:
-    refusal = Refused("plan_required", error.detail, status=403, method=error.method, path=error.path)
+def plan_required(error: Refused) -> Refused:
+    """The refusal of the gate stream, which says so in plain text, with the code that it means."""
+    refusal = Refused("plan_required", error.detail, status=403, method=error.method, path=error.path, body=error.body)
     refusal.headers = error.headers
     return refusal

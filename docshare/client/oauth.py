@@ -59,11 +59,15 @@ class OAuth:
     def __init__(self, transport: "Transport") -> None:
         self._transport = transport
 
+    def metadata(self) -> dict[str, Any]:
+        """``GET /.well-known/oauth-authorization-server`` as the server sent it. Problems: not_found where it has no
+        sign-in of this kind."""
+        return self._transport.json_object(Call("GET", _METADATA, root=""))
+
     def server(self) -> Server:
         """What the server tells of its sign-in. Problems: not_found where it has none; ``NotAnApi`` where what it tells
         is unusable, or would send secrets to another origin."""
-        call = Call("GET", _METADATA, root="")
-        told = self._transport.json_object(call)
+        told = self.metadata()
         home = self._transport.address.origin
         places = [told.get(f"{name}_endpoint") for name in ("authorization", "token")]
         revoke, issuer = told.get("revocation_endpoint"), told.get("issuer")

@@ -31,6 +31,7 @@ class Call:
     stream: bool = False
     again: Mapping[int, int] = field(default_factory=dict)
     root: str = "/api/v1"
+    headers: Mapping[str, str] = field(default_factory=dict)  # besides those that every request has
 
     @property
     def whole_path(self) -> str:

@@ -133,6 +133,7 @@ class Transport:
         headers = {"Accept-Encoding": call.encoding} if call.encoding else {}
         if call.body is not None:
             headers["Content-Type"] = call.body.content_type
+        headers |= call.headers
         began = clock.monotonic()
         response = self._session.request(
             call.method,

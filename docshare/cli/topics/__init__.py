@@ -9,15 +9,25 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 TOPICS = (
+    "apply",
+    "backup",
+    "ci",
+    "cursors",
+    "documents",
     "environment",
     "exit-codes",
     "files",
     "formatting",
+    "gates",
     "global",
-    "cursors",
+    "library",
+    "looks",
+    "mail",
     "plans",
     "privacy",
+    "proxy",
     "query",
+    "systemd",
     "webhooks",
 )
 

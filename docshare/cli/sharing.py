@@ -1,0 +1,73 @@
+"""What ``docshare serve`` does for people: shares the files it was given, and greets whoever sits at the terminal."""
+
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli import memory
+from docshare.cli.arguments import sha256_of
+from docshare.client.address import origin_of
+
+if TYPE_CHECKING:
+    from docshare.cli.context import Context
+
+
+def share(ctx: "Context", paths: Sequence[Path]) -> list[str]:
+    """Upload ``paths`` and print the links; a document shared before with the same bytes keeps its link. The last one
+    becomes ``@last``."""
+    links = []
+    with ctx.client() as client:
+        known = {(row.get("sha256"), row["originalName"]): row for row in client.files.list()}
+        for path in paths:
+            file: Mapping[str, Any] | None = known.get((sha256_of(path), path.name))
+            if file is None:
+                with path.open("rb", buffering=0) as source:
+                    file = client.files.upload(source, path.name)
+            _remember(ctx, file)
+            ctx.print(file["shareUrl"])
+            links.append(str(file["shareUrl"]))
+    ctx.flush()
+    return links
+
+
+def greet(ctx: "Context", *, shared: bool, at_home: bool, kept: bool) -> None:
+    """Tell a person at the terminal what to do next. ``shared``: a link was just printed; ``at_home``: commands in
+    another terminal find this server by themselves; ``kept``: what it holds outlives it."""
+    if ctx.options.quiet or not (ctx.stderr_tty and ctx.stdout_tty):
+        return
+    ctx.err("")
+    for term, meaning in [*(_commands(shared) if at_home else []), _end(kept)]:
+        ctx.err_raw(f"  {ctx.err_screen.paint('dim', f'{term:<19}')}{ctx.safe(meaning)}\n")
+    ctx.err("")
+    if shared:
+        ctx.note("Open the link. Readers appear here about a minute after they close it:")
+
+
+def _commands(shared: bool) -> list[tuple[str, str]]:
+    program = _program()
+    wait, upload = ("Wait for a reader", f"{program} wait @last"), ("Share a document", f"{program} upload FILE")
+    return [
+        wait if shared else upload,
+        ("See who read", f"{program} readership show @last"),
+        ("In a browser", f"{program} dashboard"),
+    ]
+
+
+def _end(kept: bool) -> tuple[str, str]:
+    return "Stop", "Ctrl-C; links, readers and settings stay" if kept else "Ctrl-C; nothing of it stays"
+
+
+def _remember(ctx: "Context", file: Mapping[str, Any]) -> None:
+    """Make ``file`` the ``@last`` of the profile in effect, unless that profile is of another server."""
+    name = ctx.connection.profile.value
+    url = ctx.config.profiles[name].get("url", "") if name else ctx.connection.origin
+    if origin_of(str(url)) in (ctx.connection.origin, origin_of(str(file["shareUrl"]))):
+        memory.remember_last(ctx, file)
+
+
+def _program() -> str:
+    """How this program is called from here: its path where the shell would not find it by its name."""
+    called = sys.argv[0]
+    return called if Path(called).name == "docshare" and shutil.which("docshare") is None else "docshare"

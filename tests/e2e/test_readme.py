@@ -1,0 +1,72 @@
+"""Somebody who has never seen docshare types the two commands of the README, and reads to page 3 in between."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from tests.support.browsing import at_page, launch, visitor
+from tests.support.served import COMMAND, home
+from tests.test_docs import README
+
+PROGRAM = ".venv/bin/docshare"  # as the README calls what its first command installs
+INSTALLS = [
+    "apt-get update",
+    "apt-get install -y python3-venv",
+    "python3 -m venv .venv",
+    ".venv/bin/pip install .",
+]
+
+
+def commands() -> list[str]:
+    """What the README says to type in "Try it": one line each."""
+    section = README.split("\n## Try it\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+def installed(line: str) -> list[str]:
+    """``line`` with the program that is there instead of the one that would have been installed, on any free port."""
+    program, *words = shlex.split(line)
+    assert program == PROGRAM
+    return [*COMMAND, *words, *(["--port", "0"] if words[0] == "serve" else [])]
+
+
+def read_to_page_three(link: str) -> None:
+    """Open the link in a real browser, read, turn two pages, read, and close it."""
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        with visitor(browser) as person:
+            page = person.open(link)
+            page.wait_for_timeout(2_000)
+            for number in (2, 3):
+                page.keyboard.press("ArrowRight")
+                at_page(page, number)
+                page.wait_for_timeout(2_000)
+            page.close(run_before_unload=True)
+        browser.close()
+
+
+def test_two_commands_lead_to_somebody_read_page_three(tmp_path: Path) -> None:
+    first, second = commands()
+    *installing, serving = first.split(" && ")
+    assert installing == INSTALLS
+    env = home(tmp_path)
+    with subprocess.Popen(installed(serving), env=env, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            _, link = (server.stdout.readline().strip() for _ in range(2))
+            waiting = [*installed(second), "--timeout", "3m"]
+            with subprocess.Popen(waiting, env=env, stdout=subprocess.PIPE, text=True) as waiter:
+                read_to_page_three(link)
+                said, _ = waiter.communicate(timeout=200)
+            told = server.stdout.readline()
+        finally:
+            server.terminate()
+    assert waiter.returncode == 0
+    (row,) = said.splitlines()
+    assert '{"page":3,"timeMs":' in row
+    assert told.split("\t")[4] == "docshare-tour.pdf"
+    assert told.split("\t")[6] == "3"

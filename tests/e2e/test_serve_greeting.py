@@ -1,0 +1,48 @@
+"""What ``docshare serve`` says to a person at a terminal, and that what it says to type works."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.pdfs import simple_pdf
+from tests.support.served import COMMAND, docshare, home
+from tests.support.terminal import Terminal
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=3))
+    return home(tmp_path, TERM="xterm", COLUMNS="100")
+
+
+def test_a_person_is_told_what_to_type_and_it_works(env: dict[str, str], tmp_path: Path) -> None:
+    with Terminal([*COMMAND, "serve", str(tmp_path / "report.pdf"), "--port", "0"], env, columns=100) as server:
+        shown = server.until("Readers appear here")
+        found = docshare("show", "@last", "--json", env=env)
+        server.type("\x03")
+        assert server.end().code == 0
+    for words in (
+        "docshare wait @last",
+        "docshare readership show @last",
+        "docshare dashboard",
+        "readers and settings stay",
+    ):
+        assert words in shown
+    assert json.loads(found.stdout)["originalName"] == "report.pdf"
+    assert json.loads(found.stdout)["shareUrl"] in shown
+
+
+def test_what_an_ephemeral_server_shares_is_not_the_last_upload_of_another(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir(mode=0o700)
+    (tmp_path / "config" / "config.toml").write_text(
+        'profile = "work"\n[profiles.work]\nurl = "https://docs.example"\n'
+    )
+    words = ["serve", str(tmp_path / "report.pdf"), "--ephemeral", "--port", "0"]
+    with Terminal([*COMMAND, *words], env, columns=100) as server:
+        shown = server.until("Readers appear here")
+        server.type("\x03")
+        server.end()
+    assert "nothing of it stays" in shown
+    assert "@last" not in shown, "from another terminal it means something else"
+    assert not (tmp_path / "state" / "last.json").exists()

@@ -1,0 +1,259 @@
+"""Draws the pictures of the README into ``.pictures/``: terminals as SVG, pages of the server as PNG.
+
+Run ``python -m tests.support.make_pictures`` after a change that shows, look at them, and commit the result. It takes
+about two minutes, since one picture is of a reader in real time. Nothing is staged but the readers of the report:
+commands run on a pseudo terminal, pages stand in a real browser.
+"""
+
+import io
+import random
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+from rich.console import CONSOLE_SVG_FORMAT, Console
+from rich.terminal_theme import TerminalTheme
+from rich.text import Text
+
+import docshare.server
+from docshare.server.pdf.engine import Engine
+from docshare.server.services import viewing
+from tests.support.browsing import DESKTOP, PHONE, desk_settings, launch, visitor
+from tests.support.cast import World, make_runtime, make_world
+from tests.support.owner import put, signed_in
+from tests.support.reader import Reader
+from tests.support.served import COMMAND, home
+from tests.support.terminal import Terminal, on_terminal
+from tests.support.timed import RunningClock, listening
+
+PICTURES = Path(__file__).resolve().parents[2] / ".pictures"
+TOUR = Path(docshare.server.__file__).parent / "demo" / "docshare-tour.pdf"
+COLUMNS = 92
+RECORDED = {
+    "terminal.svg": ("docshare serve --demo", "docshare wait @last --page 3"),
+    "readership.svg": ("docshare readership show slug:tour --section summary,funnel,variants",),
+}
+"""The commands that each recording shows; a test sees to it that they still exist."""
+
+_NIGHT = TerminalTheme(
+    (18, 22, 42),
+    (222, 226, 240),
+    [(60, 64, 84), (240, 113, 120), (142, 209, 132), (255, 213, 74), (130, 165, 255), (199, 146, 234),
+     (120, 205, 225), (222, 226, 240)],
+    [(120, 126, 150), (255, 140, 146), (165, 225, 155), (255, 225, 120), (160, 188, 255), (215, 170, 245),
+     (150, 222, 240), (255, 255, 255)],
+)  # fmt: skip
+# The fonts that Rich would fetch from another host are left out; every reader has one of these.
+_FONTS = 'ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", monospace'
+_SVG = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+_SVG = re.sub(r"font-family: [^;]*;", f"font-family: {_FONTS};", _SVG)
+
+_PLACES = {"192.0.2.": ("DE", "AT", "CH"), "198.51.100.": ("US", "GB", "FR"), "203.0.113.": ("DE", "NL", "SE")}
+_BROWSERS = (
+    DESKTOP,
+    DESKTOP,
+    PHONE,
+    "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 "
+    "Safari/605.1.15",
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 "
+    "Mobile/15E148 Safari/604.1",
+    "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0",
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36 "
+    "Edg/126.0.0.0",
+)
+_FROM = (None, None, None, "https://docs.example.com/", "https://mail.example.org/", "https://www.linkedin.com/")
+_SECONDS = (9, 14, 21, 12, 38, 17, 8, 11)  # how long a page of the tour holds an ordinary reader
+_RECIPIENTS = ("Ann Lee", "Bob Ray", "Chi Wen")
+
+
+def main() -> None:
+    """Draw all of them."""
+    PICTURES.mkdir(exist_ok=True)
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = launch(playwright)
+        _the_two_commands(browser, Path(folder) / "live")
+        with _four_weeks(Path(folder) / "weeks") as (world, made, url):
+            _readership(world, url, Path(folder) / "shell")
+            _viewer(browser, f"{url}/{made['shortId']}")
+            _report(browser, world, made, url)
+        browser.close()
+
+
+# --- terminals -----------------------------------------------------------------------------------------------------
+
+
+def _the_two_commands(browser: Browser, folder: Path) -> None:
+    """``docshare serve --demo``, somebody who reads to page 3, and what both terminals say."""
+    env = _env(folder)
+    serve, wait = RECORDED["terminal.svg"]
+    with Terminal([*COMMAND, *serve.split()[1:], "--port", "0"], env, columns=COLUMNS) as server:
+        server.until("following view")
+        shown = server.settle()
+        link = re.findall(r"http://\S+/\w{12}", shown)[0]
+        with Terminal([*COMMAND, *wait.split()[1:]], env, columns=COLUMNS) as waiter:
+            waiter.until("page 3")
+            _read(browser, link)
+            _comes(server, "3 pages")
+            _comes(waiter, "3 of 8 pages")
+            waited, shown = waiter.end().shown, server.settle()
+    told = [(serve, shown), (wait, waited)]
+    _draw(
+        "terminal.svg",
+        told,
+        "docshare",
+        {link.rsplit("/", 1)[0]: "http://127.0.0.1:8787", str(folder / "data"): "~/.local/share/docshare"},
+    )
+
+
+def _comes(terminal: Terminal, text: str) -> None:
+    """Wait until ``text`` is shown: a reading is known a minute after it."""
+    for _ in range(400):
+        if text in terminal.settle():
+            return
+    raise AssertionError(f"{text!r} did not come, but: {terminal.shown!r}")
+
+
+def _read(browser: Browser, link: str) -> None:
+    with visitor(browser) as person:
+        page = person.open(link)
+        for seconds in (7, 9):
+            page.wait_for_timeout(seconds * 1000)
+            page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(12_000)
+        page.close(run_before_unload=True)
+
+
+def _readership(world: World, url: str, folder: Path) -> None:
+    (command,) = RECORDED["readership.svg"]
+    env = _env(folder) | {"DOCSHARE_URL": url, "DOCSHARE_TOKEN": world.pia.key}
+    shown = on_terminal([*COMMAND, *command.split()[1:]], env, columns=COLUMNS).shown
+    _draw("readership.svg", [(command, shown)], "who read it", {url: "http://127.0.0.1:8787"})
+
+
+def _env(folder: Path) -> dict[str, str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    env = home(folder) | {"TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "LANG": "C.UTF-8", "TZ": "UTC"}
+    return {key: value for key, value in env.items() if key not in ("NO_COLOR", "CI")}
+
+
+def _draw(name: str, told: list[tuple[str, str]], title: str, plain: Mapping[str, str]) -> None:
+    """Write what commands have shown as a picture of a terminal; ``plain`` replaces what differs from run to run."""
+    console = Console(
+        record=True,
+        width=COLUMNS,
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="truecolor",
+        legacy_windows=False,
+    )
+    for place, (command, shown) in enumerate(told):
+        if place:
+            console.print()
+        console.print(Text.assemble(("$ ", "bright_black"), (command, "bold")))
+        for found, instead in plain.items():
+            shown = shown.replace(found, instead)
+        for line in _settled(shown):
+            console.print(Text.from_ansi(line), soft_wrap=True)
+    svg = console.export_svg(title=title, theme=_NIGHT, code_format=_SVG, unique_id=name.removesuffix(".svg"))
+    (PICTURES / name).write_text(svg, encoding="utf-8")
+
+
+def _settled(shown: str) -> Iterator[str]:
+    """The lines as they stand in the end: what a status line had shown before it was cleared is gone."""
+    for line in shown.rstrip().split("\n"):
+        last = re.split(r"\r|\x1b\[2?K", line)[-1]
+        if last or not re.search(r"\r|\x1b\[2?K", line):
+            yield last
+
+
+# --- four weeks of readers ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _four_weeks(folder: Path) -> Iterator[tuple[World, dict[str, Any], str]]:
+    """A server with the tour on it, which people have read for four weeks."""
+    clock, engine, chance = RunningClock(), Engine(workers=1), random.Random(11)
+    runtime = make_runtime(folder, clock, engine, rate_limit=100_000, address_limit=100_000)
+    world = make_world(replace(runtime, locate=_country), clock)
+    made = world.pia.upload(TOUR.read_bytes(), name=TOUR.name)
+    path = f"/api/v1/files/{made['uuid']}/variants"
+    put(world, dict(made), slug="tour")
+    links = [made["shortId"]] * 7 + [
+        world.pia.post(path, json={"label": label}).get_json()["shortId"] for label in _RECIPIENTS
+    ]
+    for day in range(28):
+        busy = 0 if day % 7 in (5, 6) else 2 + day // 5
+        for _ in range(chance.randint(busy, busy + 3)):
+            _somebody_reads(world, chance.choice(links), chance)
+            world.clock.advance(minutes=chance.randint(20, 100))
+        world.clock.advance(hours=24 - (world.clock.now // 3_600_000 + 16) % 24, minutes=chance.randint(0, 50))
+    world.clock.advance(minutes=6)
+    viewing.end_due(world.rt)
+    try:
+        with listening(world) as url:
+            yield world, made, url
+    finally:
+        world.rt.pages.close()
+        world.rt.db.close()
+        engine.close()
+
+
+def _country(address: str) -> str | None:
+    prefix, _, last = address.rpartition(".")
+    return _PLACES[f"{prefix}."][int(last) % 3] if f"{prefix}." in _PLACES else None
+
+
+def _somebody_reads(world: World, link: str, chance: random.Random) -> None:
+    address, source = f"{chance.choice(list(_PLACES))}{chance.randint(1, 24)}", chance.choice(_FROM)
+    headers = {} if source is None else {"Referer": source}
+    reader = Reader(world, link, address=address, user_agent=chance.choice(_BROWSERS), page_headers=headers)
+    reader.tell(input=True)
+    for page in range(1, min(8, int(chance.triangular(2, 11, 7))) + 1):
+        reader.reads(
+            _SECONDS[page - 1] * chance.uniform(0.5, 1.7),
+            page=page,
+            turns=min(page - 1, 1),
+            backTurns=int(page > 2 and chance.random() < 0.12),
+        )
+    reader.leaves()
+
+
+# --- pages ---------------------------------------------------------------------------------------------------------
+
+
+def _viewer(browser: Browser, link: str) -> None:
+    with visitor(browser, viewport={"width": 1280, "height": 800}) as person:
+        page = person.open(f"{link}#page=5")
+        page.wait_for_timeout(1_500)
+        _keep(page, "viewer.png")
+
+
+def _report(browser: Browser, world: World, made: Mapping[str, Any], url: str) -> None:
+    cookie = signed_in(world, world.pia).get_cookie("docshare_session")
+    assert cookie is not None
+    context = browser.new_context(**desk_settings() | {"viewport": {"width": 1280, "height": 1345}})
+    context.add_cookies([{"name": "docshare_session", "value": cookie.value, "url": url}])
+    page = context.new_page()
+    answer = page.goto(f"{url}/readership/{made['uuid']}")
+    assert answer is not None
+    assert answer.ok
+    page.evaluate("document.querySelectorAll('img').forEach((image) => { image.loading = 'eager'; })")
+    page.evaluate("Promise.all([...document.images].map((image) => image.decode()))")
+    _keep(page, "report.png")
+    context.close()
+
+
+def _keep(page: Page, name: str) -> None:
+    """A screenshot, packed as tightly as it can be."""
+    shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    shot.save(PICTURES / name, optimize=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""The examples of the Python library run: those of the README, and those of ``docshare help library``."""
+
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import docshare
+from docshare import Client
+from docshare.cli import topics
+from docshare.contract.signing import REPLAY_WINDOW_MS, Verdict, sign
+from tests.support.pdfs import simple_pdf
+from tests.support.served import Served, served
+from tests.test_docs import README
+
+Names = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    # The address of the example belongs to nobody; only its literal stand-in below is ever looked at.
+    with served(tmp_path_factory.mktemp("server"), DOCSHARE_WEBHOOK_ALLOW="127.0.0.1") as running:
+        yield running
+
+
+@pytest.fixture
+def desk(server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """Where somebody tries the examples: a report in the folder, a server in the environment."""
+    (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=3))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DOCSHARE_URL", server.url)
+    monkeypatch.setenv("DOCSHARE_TOKEN", server.token)
+    return server
+
+
+def examples_of_topic() -> str:
+    """All Python of the topic, in one piece. What stands further to the right belongs to a table."""
+    blocks = re.findall(r"(?:^    (?! {12}).*\n|^\n(?=\n*    ))+", topics.load("library"), re.MULTILINE)
+    return "\n".join(textwrap.dedent(block) for block in blocks if not block.strip().startswith("docshare "))
+
+
+def examples_of_readme() -> str:
+    """All Python of the README's section."""
+    section = README.split("\n## The Python library\n")[1].split("\n## ")[0]
+    return "\n".join(re.findall(r"```python\n(.*?)```", section, re.DOTALL))
+
+
+def run(code: str) -> Names:
+    """Run examples as a script would be; returns what they have defined."""
+    names: Names = {"__name__": "__main__"}
+    exec(compile(code.replace("https://hooks.example.com", "http://127.0.0.1"), "examples", "exec"), names)
+    return names
+
+
+def test_the_examples_of_the_topic_run_one_after_the_other(desk: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run(examples_of_topic())
+    said = capsys.readouterr().out
+    assert said.startswith("pro\n")
+    assert "\n100\n" in said
+    assert "404 not_found" in said
+    assert names["secret"].startswith("whsec_")
+    with Client(desk.url, desk.token) as client:
+        made = client.files.show(names["file"]["uuid"])
+        labels = [row["label"] for row in client.variants.list(made["uuid"])]
+    assert (made["originalName"], made["allowDownload"], labels) == ("Q3 report.pdf", False, ["Bob Ray", "Ann Lee"])
+
+
+def test_the_receiver_of_the_topic_takes_what_is_signed_and_nothing_else(
+    desk: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = run(examples_of_topic())
+    http, body = names["app"].test_client(), b'{"event":"file.viewed","data":{"fileName":"Q3 report.pdf"}}'
+    now = names["client"].clock.wall() * 1000
+    sent = {"Content-Type": "application/json", "X-Service-Signature": sign(names["secret"], body, int(now))}
+    assert http.post("/docshare", data=body, headers=sent).status_code == 204
+    assert capsys.readouterr().out.endswith("file.viewed Q3 report.pdf\n")
+    assert http.post("/docshare", data=body + b"\n", headers=sent).status_code == 400
+    assert http.post("/docshare", data=body).status_code == 400
+    late = sent | {"X-Service-Signature": sign(names["secret"], body, int(now) - REPLAY_WINDOW_MS - 5_000)}
+    assert http.post("/docshare", data=body, headers=late).status_code == 400
+
+
+def test_the_examples_of_the_readme_run(desk: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run(examples_of_readme())
+    assert names["link"].startswith(desk.url)
+    assert names["link"] in capsys.readouterr().out
+
+
+def test_a_signature_is_judged_by_the_time_of_the_clock() -> None:
+    from docshare.client.clock import Clock
+
+    body, at = b"{}", Clock(wall=lambda: 1_790_000_000.0)
+    header = sign("whsec_ab", body, 1_790_000_000_000)
+    assert docshare.verify_signature("whsec_ab", body, header, clock=at) is Verdict.GENUINE
+    late = Clock(wall=lambda: 1_790_000_301.0)
+    assert docshare.verify_signature("whsec_ab", body, header, clock=late) is Verdict.TOO_OLD
+    assert docshare.verify_signature("whsec_ab", body, header, window=600, clock=late)
+    assert docshare.verify_signature("whsec_ab", body, None, clock=at) is Verdict.MALFORMED
+
+
+def test_every_name_of_the_library_can_be_imported_and_nothing_else() -> None:
+    assert set(docshare.__all__) <= set(dir(docshare))
+    assert all(getattr(docshare, name).__name__ == name for name in docshare.__all__ if not name.startswith("_"))
+    with pytest.raises(AttributeError, match="no attribute 'Server'"):
+        docshare.Server  # noqa: B018 - the look-up is what is tested
+
+
+def test_the_package_alone_loads_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; old = set(sys.modules); import docshare; print(set(sys.modules) - old)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(Path(docshare.__file__).parents[1])},
+    )
+    assert done.stdout.strip() == "{'docshare'}"

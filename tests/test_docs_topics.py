@@ -1,0 +1,161 @@
+"""What ``docshare help`` tells operators to copy is right: sizes, ports, units, and what the server reads."""
+
+import dataclasses
+import inspect
+import json
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from docshare import Client
+from docshare.cli import topics
+from docshare.contract import limits, media
+from docshare.contract.plans import DAY, MB, PLAN_LIMITS
+from docshare.contract.settings import SETTINGS
+from docshare.contract.signing import REPLAY_WINDOW_MS
+from docshare.server.config import Config
+from docshare.server.rules import mails
+from tests.test_docs import README, examples
+
+LARGEST = max(plan.stored_bytes for plan in PLAN_LIMITS.values())
+
+
+def block(topic: str, begin: str, end: str) -> str:
+    """The example lines of a topic from the one that begins with ``begin`` to the one that begins with ``end``."""
+    text = topics.load(topic)
+    start = text.index(f"\n    {begin}") + 1
+    return textwrap.dedent(text[start : text.index(f"\n    {end}", start) + len(f"\n    {end}")] + "\n")
+
+
+def test_both_proxies_let_the_largest_upload_through_and_little_more() -> None:
+    text = topics.load("proxy")
+    nginx, caddy = re.search(r"client_max_body_size (\d+)m;", text), re.search(r"max_size (\d+)MiB", text)
+    assert nginx is not None
+    assert caddy is not None
+    for size in (int(nginx[1]), int(caddy[1])):
+        assert LARGEST + 1024**2 < size * 1024**2 < LARGEST * 1.1
+
+
+def test_both_proxies_lead_to_the_port_that_serve_takes() -> None:
+    from docshare.cli.main import app
+    from docshare.cli.typer_compat import get_command
+
+    serve = get_command(app).get_command(None, "serve")
+    (port,) = [option.default for option in serve.params if option.name == "port"]
+    text = topics.load("proxy")
+    assert f"proxy_pass http://127.0.0.1:{port};" in text
+    assert f"reverse_proxy 127.0.0.1:{port} " in text
+
+
+def test_nginx_replaces_what_a_stranger_says_of_his_address() -> None:
+    text = block("proxy", "server {", "}")
+    assert "proxy_set_header X-Forwarded-For $remote_addr;" in text
+    assert text.count("{") == text.count("}") == 2
+
+
+@pytest.mark.parametrize("topic", topics.TOPICS)
+def test_every_variable_that_a_topic_names_is_one(topic: str) -> None:
+    ours = {f"DOCSHARE_{field.name.upper()}" for field in dataclasses.fields(Config)}
+    known = set(re.findall("DOCSHARE_[A-Z_]+[A-Z]", topics.load("environment"))) | ours
+    assert set(re.findall("DOCSHARE_[A-Z_]+[A-Z]", topics.load(topic))) <= known
+
+
+def test_the_unit_is_one_that_systemd_understands(tmp_path: Path) -> None:
+    unit = block("systemd", "[Unit]", "WantedBy=multi-user.target")
+    assert "ExecStart=/opt/docshare/bin/docshare serve --data /var/lib/docshare\n" in unit
+    for line in (
+        "NoNewPrivileges=yes",
+        "ProtectSystem=strict",
+        "ProtectHome=yes",
+        "CapabilityBoundingSet=",
+        "UMask=0077",
+    ):
+        assert f"\n{line}\n" in unit
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("this system has no systemd")
+    (tmp_path / "docshare.service").write_text(unit.replace("/opt/docshare/bin/docshare", sys.executable))
+    done = subprocess.run(
+        [analyze, "verify", str(tmp_path / "docshare.service")], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, [line for line in done.stderr.splitlines() if "docshare.service" in line]) == (0, [])
+
+
+def test_the_unit_leaves_the_workers_the_namespaces_that_they_leave_the_network_by() -> None:
+    found = re.search("^    RestrictNamespaces=(.*)$", topics.load("systemd"), re.MULTILINE)
+    assert found is not None
+    assert {"user", "net", "mnt", "pid", "ipc"} == set(found[1].split())
+
+
+def test_the_step_for_ci_is_valid_and_runs_what_the_topic_explains() -> None:
+    (step,) = yaml.safe_load(block("ci", "- run:", "    DOCSHARE_TOKEN: ${{ secrets.DOCSHARE_TOKEN }}"))
+    assert step["run"] in examples(topics.load("ci"))
+    assert set(step["env"]) == {"DOCSHARE_URL", "DOCSHARE_TOKEN"}
+
+
+def test_the_settings_of_the_topic_on_documents_are_those_of_a_server() -> None:
+    lines = [line for line in examples(topics.load("documents")) if re.match("[a-z_]+ = ", line)]
+    names = {name for line in lines for name in tomllib.loads(line)}
+    assert len(lines) > len(names) >= 4
+    assert names <= {field.name for field in dataclasses.fields(Config)}
+
+
+def test_the_form_of_the_topic_on_gates_is_taken() -> None:
+    form = json.loads(block("gates", "[", "]"))
+    taken = SETTINGS["gateFields"].parse("gateFields", form)
+    assert [field["type"] for field in taken] == ["email", "company"]
+
+
+def test_mails_are_tried_as_the_topic_says_and_have_the_states_that_it_names() -> None:
+    text = " ".join(topics.load("mail").split())
+    assert "after 1 minute, 10 minutes, 1 hour, 6 hours and a day" in text
+    states = {mails.state(*row) for row in ((0, 1, None), (1, None, 1), (1, None, None), (0, None, None))}
+    assert states == set(re.findall(r"^  (\w+) ", topics.load("mail"), re.MULTILINE))
+
+
+def test_the_file_of_apply_in_the_readme_is_valid_yaml() -> None:
+    (text,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    assert list(yaml.safe_load(text)) == ["version", "files", "webhooks"]
+
+
+# What a text says, and the number in the code that it stands for: each typed by hand.
+NUMBERS = [
+    ("documents", ".docx up to 25 MB, .pptx and .ppt up to 50 MB", media.DOCUMENTS["docx"].cap, 25 * MB),
+    ("documents", ".docx up to 25 MB, .pptx and .ppt up to 50 MB", media.DOCUMENTS["ppt"].cap, 50 * MB),
+    ("documents", "it becomes a link for seven days", limits.ANONYMOUS_EXPIRY_MS, 7 * DAY),
+    ("documents", "shown once and good for 30 days", limits.CLAIM_TOKEN_MS, 30 * DAY),
+    ("documents", "shown once and good for 30 days", limits.MANAGE_TOKEN_MS, 30 * DAY),
+    ("documents", "an address may share twenty an hour", limits.ANONYMOUS_UPLOADS.limit, 20),
+    ("documents", "The link works for 365 days", limits.DESIGN_EXPIRY_MS, 365 * DAY),
+    ("documents", "new designs a day (30)", limits.DESIGN_UPLOADS.limit, 30),
+    ("gates", "a list of up to 5 fields", limits.GATE_FIELDS, 5),
+    ("library", "signed less than 5 minutes ago", REPLAY_WINDOW_MS, 300_000),
+    ("README", "up to 200 links", limits.VARIANTS_PER_FILE, 200),
+    ("README", "up to 5 fields", limits.GATE_FIELDS, 5),
+    ("README", "half an hour later the bytes are destroyed", limits.BURN_DELAY_MS, 1_800_000),
+    ("README", "Ranges and marked downloads work up to 100 MB", limits.RANGE_AND_WATERMARK_BYTES, 100 * MB),
+    ("README", "is replaced every 30 days", limits.READER_SALT_MS, 30 * DAY),
+    ("README", "are kept for 90 days after it ended", limits.BEACONS_KEPT_MS, 90 * DAY),
+    ("README", "for ten minutes", limits.LOGIN_LINK_MS, 600_000),
+]
+
+
+@pytest.mark.parametrize(("source", "words", "found", "told"), NUMBERS, ids=lambda value: str(value)[:30])
+def test_a_number_that_is_told_is_the_one_in_the_code(source: str, words: str, found: int, told: int) -> None:
+    text = README if source == "README" else topics.load(source)
+    assert words in " ".join(text.split())
+    assert found == told
+
+
+def test_the_library_tries_and_waits_as_the_topic_says() -> None:
+    defaults = {name: option.default for name, option in inspect.signature(Client).parameters.items()}
+    text = " ".join(topics.load("library").split())
+    assert (defaults["retries"], "up to retries times (3)" in text) == (3, True)
+    assert (defaults["max_wait"], "up to max_wait seconds (120)" in text) == (120.0, True)
