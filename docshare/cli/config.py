@@ -27,7 +27,7 @@ class Config(NamedTuple):
     def load(cls, directory: Path) -> "Config":
         """Read the file; a missing one is an empty one. Stop (2) if it is not TOML or a value has the wrong type."""
         path = directory / FILE_NAME
-        data = _parsed(path, _text(path))
+        data = _parsed(path, read_text(path))
         _check(path, data, _TOP_LEVEL, "")
         profiles = data.get("profiles", {})
         strange = [key for key in data if key not in _TOP_LEVEL]
@@ -38,7 +38,8 @@ class Config(NamedTuple):
         return cls(path, data.get("profile"), profiles, tuple(strange))
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The file as it stands; a missing one is empty. Stop (2) if it cannot be read."""
     try:
         return path.read_bytes().decode("utf-8")  # line ends stay as they are
     except (FileNotFoundError, NotADirectoryError):
@@ -97,6 +98,14 @@ def use_profile(directory: Path, name: str) -> None:
     _edit(directory, lambda text, _: toml_edit.set_value(text, (), "profile", name))
 
 
+def forget_value(directory: Path, profile: str | None, key: str) -> None:
+    """Take the value of ``key`` out of a profile, or (None) out of the top of the file."""
+    from docshare.cli import toml_edit
+
+    table = () if profile is None else ("profiles", profile)
+    _edit(directory, lambda text, _: toml_edit.remove_value(text, table, key))
+
+
 def remove_profile(directory: Path, name: str) -> None:
     """Take a profile out of the file, and out of the default if it was that."""
     from docshare.cli import toml_edit
@@ -113,7 +122,7 @@ def _edit(directory: Path, change: Callable[[str, Mapping[str, Any]], str]) -> N
 
     path = directory / FILE_NAME
     with locked(directory / ".lock"):
-        text = _text(path)
+        text = read_text(path)
         changed = change(text, _parsed(path, text))
         if changed != text:
             replace_file(path, changed)

@@ -66,7 +66,7 @@ def print_rows(choice: Choice, given: ListOptions, *, require_all: bool = False)
         rows = rows if given.oldest_first else rows[::-1]
     printer.emit(rows)
     if more:
-        ctx.note(f"showing {len(rows)} rows of more; see them with -n or --all")
+        ctx.note(f"showing {len(rows)} rows; there are more: see them with -n or --all")
 
 
 def _first(rows: Iterable[Row], wanted: int | None) -> tuple[list[Row], bool]:

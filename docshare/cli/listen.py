@@ -22,7 +22,6 @@ from docshare.cli.listening_bridge import Bridge
 from docshare.cli.listening_desk import Acting, Desk, Limits, attend
 from docshare.cli.listening_local import LocalSubscription
 from docshare.cli.listening_public import PublicWebhook
-from docshare.cli.receiver import receiving
 from docshare.cli.signals import shielded
 from docshare.cli.text import seconds
 from docshare.cli.webhook_create import chosen_kinds
@@ -171,6 +170,8 @@ def _check(ctx: Context, plan: _Plan, feeding: _Feeding) -> None:
 
 def _locally(ctx: Context, plan: _Plan, book: Journal, directory: Path) -> ExitCode:
     """Source 1: the server on this machine."""
+    from docshare.cli.receiver import receiving
+
     wish = {"events": ",".join(plan.events)}
     desk = Desk(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
     subscription = LocalSubscription(
@@ -185,6 +186,7 @@ def _locally(ctx: Context, plan: _Plan, book: Journal, directory: Path) -> ExitC
         _show_secret(ctx, plan, subscription.secret)
         desk.probe(subscription.test, receiver.url)
         ctx.note(f"ready: deliveries arrive at {receiver.url}")
+        ctx.note("to cause an event, in another terminal: docshare trigger file.viewed --file @last")
         if plan.test:
             subscription.test()
         return attend(ctx, desk, plan.limits, subscription.pulse)
@@ -202,6 +204,8 @@ def _mine(ctx: Context, plan: _Plan, directory: Path) -> dict[str, str]:
 
 def _through_tunnel(ctx: Context, plan: _Plan, book: Journal, url: str) -> ExitCode:
     """Source 2: a webhook of the account, at an address that leads here."""
+    from docshare.cli.receiver import receiving
+
     desk = Desk(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
     with ctx.client() as client, receiving(plan.port, desk.take, desk.answered), ExitStack() as held:
         webhook = PublicWebhook(ctx, client, url, plan.events, _file(ctx, client, plan), plan.limits.give_up_after)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.forwarding import Forward, Forwarder, answer_to_server
 from docshare.cli.listening import Arrival, Journal
-from docshare.cli.receiver import Hit
 from docshare.contract.signing import verify
 from docshare.contract.webhooks import SIGNATURE_HEADER, TEST_KIND
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
+    from docshare.cli.receiver import Hit
 
 _UNVERIFIED, _UNAVAILABLE = 401, 503
 _SLICE = 1.0  # seconds between two looks at the clock
@@ -88,7 +88,7 @@ class Desk:
                 hint="Does it lead to this machine, and to --port?",
             )
 
-    def take(self, hit: Hit) -> int:
+    def take(self, hit: "Hit") -> int:
         """Deal with one delivery; returns the status to answer."""
         if not self._armed.wait(_ARMING) or self.over.is_set():
             return _UNAVAILABLE
@@ -109,7 +109,7 @@ class Desk:
         if self._failure is not None:
             raise self._failure
 
-    def _arrival(self, hit: Hit) -> Arrival:
+    def _arrival(self, hit: "Hit") -> Arrival:
         now = self._ctx.now()
         header = signature_in(hit)
         verdict = verify(self._secret, hit.body, header, now)
@@ -152,7 +152,7 @@ class Desk:
         return self._acting.fail_rate > 0 and random.random() < self._acting.fail_rate  # noqa: S311 - no secret
 
 
-def signature_in(hit: Hit) -> str:
+def signature_in(hit: "Hit") -> str:
     """The signature of a delivery. Spec gap: a server may call its header otherwise, so the value tells it too."""
     by_name = next((value for name, value in hit.headers.items() if name.lower() == SIGNATURE_HEADER.lower()), "")
     return by_name or next((value for value in hit.headers.values() if value.startswith("t=") and _SIGNED in value), "")

@@ -68,6 +68,14 @@ def _remember(context: "Context", kind: str, lines: Iterable[str]) -> None:
     _write_words(context, f"{kind}-{name}", lines)
     if not context.options.profile and not context.env.get("DOCSHARE_PROFILE"):
         remember_default(context, name)
+    remember_online(context, context.config.profiles)
+
+
+def remember_online(context: "Context", profiles: Mapping[str, Mapping[str, Any]]) -> None:
+    """Keep the names of the ``profiles`` for which completion may ask the server, which it does not look up itself."""
+    names = [name for name, values in profiles.items() if values.get("complete_online")]
+    if names or (context.cache_dir / "complete" / "online").is_file():
+        _write_words(context, "online", names)
 
 
 def remember_profiles(context: "Context", urls: Mapping[str, str]) -> None:

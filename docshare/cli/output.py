@@ -204,7 +204,7 @@ class Emitter:
             self._print_lines(cell(dig(row, self._spec.id)) for row in rows)
         elif isinstance(data, Mapping) and self._format == "plain" and not self._fields and not self._bare:
             first = () if self._reshaped else self._spec.plain
-            keys = dict.fromkeys((*first, *data))
+            keys = dict.fromkeys((*first, *(key for key in data if not _is_spread(data[key], key, first))))
             found = {key: value_of(data, key) for key in keys}
             self._print_lines(f"{clean(key)}\t{cell(value)}" for key, value in found.items() if value is not None)
         else:
@@ -233,6 +233,11 @@ class Emitter:
             self._ctx.print(csv_line(values, raw=self._ctx.options.raw_csv))
         else:
             self._ctx.print("\t".join(cell(value) for value in values))
+
+
+def _is_spread(value: Any, key: str, keys: Sequence[str]) -> bool:
+    """Whether the object under ``key`` is printed already, value by value, under dotted ``keys``."""
+    return isinstance(value, Mapping) and bool(value) and all(f"{key}.{below}" in keys for below in value)
 
 
 def as_rows(data: Any) -> list[Any]:

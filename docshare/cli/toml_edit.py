@@ -46,6 +46,12 @@ def remove_table(text: str, table: Sequence[str]) -> str:
     return _without(text, lambda one, path: one.path[: len(path)] == path, tuple(table))
 
 
+def line_of(text: str, path: Sequence[str]) -> int | None:
+    """The line, counted from 1, in which a key or the header of a table stands; None where neither has one."""
+    lines = text.splitlines(keepends=True)
+    return next((one.start + 1 for one in _statements(lines) if one.path == tuple(path)), None)
+
+
 def _without(text: str, matches: Any, path: tuple[str, ...]) -> str:
     lines = text.splitlines(keepends=True)
     for one in reversed(list(_statements(lines))):

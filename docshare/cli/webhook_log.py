@@ -128,7 +128,7 @@ def deliveries(
         rows, more = newest(client, uuid, room, lambda row: state is None or row.get("state") == state)
     printer.emit(list(by_attempt(rows)) if attempts else rows)
     if more:
-        ctx.note(f"showing {len(rows)} deliveries of more; see them with -n or --all")
+        ctx.note(f"showing {len(rows)} deliveries; there are more: see them with -n or --all")
 
 
 def newest(

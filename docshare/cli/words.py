@@ -2,11 +2,13 @@
 
 So it asks no network, reads no configuration and imports next to nothing. Ordinary commands fill the cache as they
 list and upload; what is cached stays until the next list, since an old word is better than none. One file per profile
-and kind holds ``value<TAB>description`` lines; ``current`` names the profile that is the default.
+and kind holds ``value<TAB>description`` lines; ``current`` names the profile that is the default, and ``online`` those
+that have ``complete_online`` on: for them words older than ``FRESH_S`` are asked for anew.
 """
 
 import os
 import sys
+import time
 from collections.abc import Iterable, Mapping
 
 from docshare.cli.paths import directory
@@ -14,12 +16,18 @@ from docshare.cli.paths import directory
 _VALUE = "_.:/@-"
 _DESCRIPTION = " .,()@+-_"
 _LONGEST = 60
+FRESH_S = 60.0
+_ASKED_FOR = ("files", "webhooks")  # what a server can list without being told more
 _MOST = 2000  # lines; a shell that gets more becomes slow
 
 
 def answer(argv: list[str], env: Mapping[str, str] = os.environ) -> int:
     """``docshare __complete KIND [PREFIX]``: print matching lines. Never fails: a shell is waiting."""
     kind, prefix = (*argv, "", "")[:2]
+    if kind in _ASKED_FOR and _is_stale(kind, env):
+        from docshare.cli.refreshing import refresh
+
+        refresh(kind, env)
     found = "".join(line + "\n" for line in read(kind, env) if line.startswith(prefix))
     try:
         sys.stdout.buffer.write(found.encode("utf-8"))
@@ -31,9 +39,42 @@ def answer(argv: list[str], env: Mapping[str, str] = os.environ) -> int:
 
 def read(kind: str, env: Mapping[str, str]) -> list[str]:
     """The cached lines of a kind (files, variants, profiles), made safe again: the cache is a file like any other."""
-    root = os.path.join(directory("cache", env), "complete")
-    name = "profiles" if kind == "profiles" else f"{kind}-{env.get('DOCSHARE_PROFILE') or _line(root, 'current')}"
+    root = _root(env)
+    name = "profiles" if kind == "profiles" else f"{kind}-{_profile(root, env)}"
     return [safe for line in _lines(root, name) if (safe := safe_line(*line.partition("\t")[::2]))]
+
+
+def _is_stale(kind: str, env: Mapping[str, str]) -> bool:
+    """Whether the words of a kind are to be asked for. Counts as asked from now on, so that a server that does not
+    answer holds up one TAB in a minute and no more."""
+    root = _root(env)
+    profile = _profile(root, env)
+    if not profile or profile not in _lines(root, "online"):
+        return False
+    path = os.path.join(root, f"{kind}-{profile}")
+    try:
+        if 0 <= time.time() - os.stat(path).st_mtime < FRESH_S:
+            return False
+        os.utime(path)
+    except OSError:
+        return _touched(path)
+    return True
+
+
+def _touched(path: str) -> bool:
+    try:
+        with open(path, "a", encoding="utf-8"):
+            return True
+    except OSError:
+        return False
+
+
+def _root(env: Mapping[str, str]) -> str:
+    return os.path.join(directory("cache", env), "complete")
+
+
+def _profile(root: str, env: Mapping[str, str]) -> str:
+    return env.get("DOCSHARE_PROFILE") or _line(root, "current")
 
 
 def safe_line(value: str, description: str) -> str:

@@ -23,15 +23,15 @@ class Kind:
 _VARIANT = ("variantUuid", "variantLabel")
 
 KINDS: dict[str, Kind] = {
-    "file.viewed": Kind("a viewing session ends", ("pagesViewed", "timeMs", "sessionId"), _VARIANT),
+    "file.viewed": Kind("a reader has left the document", ("pagesViewed", "timeMs", "sessionId"), _VARIANT),
     "file.downloaded": Kind("a reader downloads the PDF from the share page", when=_VARIANT),
     "gate.completed": Kind("a reader passes the e-mail or form gate", ("source",), ("email", "fields"), plan=Plan.PRO),
     "note.created": Kind("a reader leaves a public note", ("author", "body"), ("pageNumber",)),
     "receipt.confirmed": Kind("a reader marks the document as received", ("name",)),
-    "file.burned": Kind("the view-limit sweep destroys the bytes", visitor=False),
-    "content.replaced": Kind("the document behind the link is swapped", ("contentVersion",), visitor=False),
+    "file.burned": Kind("the view limit is used up and the document is destroyed", visitor=False),
+    "content.replaced": Kind("the document behind the link is replaced", ("contentVersion",), visitor=False),
     "invite.viewed": Kind("an invitee opens the document for the first time", ("email", "name")),
-    "proofing.updated": Kind("a reader's first mark or annotation on a document", ("kind", "pageNumber", "viewer")),
+    "proofing.updated": Kind("a reader makes their first mark or annotation", ("kind", "pageNumber", "viewer")),
 }
 """The nine kinds that can be subscribed to."""
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
+from docshare.contract.rounding import half_up
 from docshare.report import charts, countries, words
 from docshare.report.charts import Column, Figure
 from docshare.report.values import Row, block, number, rows, share, text
@@ -235,7 +236,7 @@ def _labels(counted: Sequence[tuple[str, int]], named: Callable[[str], str]) -> 
         Label(
             named(label),
             words.count(found),
-            words.percent(round(found * 100 / whole)),
+            words.percent(half_up(found * 100 / whole)),
             charts.bar(found * 100 / highest),
         )
         for label, found in counted

@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime
 
+from docshare.contract.rounding import half_up
 from docshare.contract.wire import spoken
 
 DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
@@ -23,7 +24,7 @@ def plural(number: int, noun: str, many: str = "") -> str:
 
 def percent(value: float) -> str:
     """``62.5%``; without a fraction where it is zero."""
-    return f"{value:.1f}".removesuffix(".0") + "%"
+    return f"{half_up(value, 1):.1f}".removesuffix(".0") + "%"
 
 
 def duration(millis: int) -> str:

@@ -231,3 +231,34 @@ def test_without_a_cache_there_is_silence(home: Path) -> None:
             capture_output=True,
         )
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+TEMPTING = "$(touch pwned)`touch pwned`'\";touch pwned;\x1b]0;touch pwned\x07\n*"
+
+
+def test_what_a_hostile_server_lists_is_offered_and_never_run(
+    press: Callable[[str], str], home: Path, api: FakeApi, shell: Shell
+) -> None:
+    """All the way from the answer of the server, through the cache, to the line that somebody completes."""
+    shell.env["DOCSHARE_CACHE_DIR"] = str(home / "cache")
+    webhook = {"uuid": UUID.format(7), "url": f"https://hooks.example/{TEMPTING}", "events": [TEMPTING]}
+    variant = {"uuid": UUID.format(8), "shortId": "vB3dE5fG7hJ9", "label": TEMPTING, "overrides": {}}
+    api.files = [{"uuid": UUID.format(1), "shortId": ID, "originalName": TEMPTING, "slug": f"o{TEMPTING}"}]
+    api.on("GET", "/webhooks", {"webhooks": [webhook]})
+    api.on("GET", f"/files/{ID}/variants", {"variants": [variant]})
+    assert shell("profile", "add", "local", "--url", api.url, "--with-token", stdin=b"key123\n").code == 0
+    for line in ("files list", "webhooks list", f"variants list {ID}"):
+        assert shell(*line.split()).code == 0
+    shown = "".join(
+        press(keys)
+        for keys in (
+            f"docshare show {ID[:4]}\t\t\n",
+            f"docshare webhooks show {UUID.format(7)[:4]}\t\t\n",
+            "docshare variants show v\t\t\n",
+            "docshare show slug:o\t\t\n",
+        )
+    )
+    assert ID[-4:] in shown
+    assert not list(home.rglob("pwned"))
+    assert not (ROOT / "pwned").exists()
+    assert "\x1b]0;touch" not in shown

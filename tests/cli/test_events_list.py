@@ -23,7 +23,7 @@ def test_the_newest_fifty_views_come_newest_first(api: FakeApi, shell: Shell) ->
     api.add("view", *range(2, 62))
     done = shell("events", "list", "--json")
     assert ids(done) == list(range(61, 11, -1))
-    assert "showing 50 rows of more" in done.err
+    assert "showing 50 rows; there are more" in done.err
 
 
 def test_no_remark_is_made_where_nothing_is_left_out(api: FakeApi, shell: Shell) -> None:

@@ -181,6 +181,26 @@ def test_the_file_limit_of_the_plan_ends_with_6(api: FakeApi, shell: Shell) -> N
     assert shell("import", URL).code == 6
 
 
+@pytest.mark.parametrize(
+    ("detail", "ends"),
+    [
+        ("The account's 3 file slots are all taken.", 6),
+        ("The file limit of the plan is reached.", 6),
+        ("The design takes no updates.", 5),
+        ("Imports from this host are not allowed.", 5),
+    ],
+)
+def test_with_tokens_of_a_design_the_words_of_the_refusal_tell_the_limit_from_the_rest(
+    api: FakeApi, shell: Shell, tmp_path: Path, detail: str, ends: int
+) -> None:
+    api.on("POST", PATH, problem(403, "forbidden", detail))
+    api.on("GET", "/user", {"tier": "free", "limits": {"maxActiveFiles": 1}})
+    api.files = [{"uuid": UUID.format(2)}]
+    (tmp_path / "t.jwt").write_text("eyJh.eyJz.c2ln")
+    token = str(tmp_path / "t.jwt")
+    assert shell("import", URL, "--design-user-token-file", token, "--design-token-file", token).code == ends
+
+
 @pytest.mark.parametrize("lost", [Answer(then="drop"), problem(504, "x"), Answer(b"<html>", 200)])
 def test_a_lost_answer_ends_with_14_and_nothing_is_sent_again(api: FakeApi, shell: Shell, lost: Answer) -> None:
     """The server may still be fetching, so a second import could make a second file."""

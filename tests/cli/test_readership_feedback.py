@@ -91,7 +91,7 @@ def test_annotations_tell_place_and_words(left: FakeApi, shell: Shell) -> None:
         f'3\t{UUID.format(5)}\tReader 7F3A\t{{"x":0.1,"y":0.2,"width":0.3,"height":0.045}}\tMove\\x1b[31m this\t{AT}'
     ]
     shell.tty = True
-    assert "10,20 30x4 %" in shell("readership", "annotations", FILE, "--no-color").lines[1]
+    assert "10,20 30x5 %" in shell("readership", "annotations", FILE, "--no-color").lines[1]
 
 
 def test_notes_and_receipts_stand_in_the_order_of_time(left: FakeApi, shell: Shell) -> None:

@@ -64,7 +64,7 @@ def test_a_file_shows_what_its_owner_wants_to_know(world: World, desk: FlaskClie
     change_file(world, made["uuid"], view_count=1234, size=4_500_000)
     world.clock.advance(days=3)
     answer = desk.get("/files")
-    assert "3 pages · 4.2 MB · 1,234 views · shared 3 days ago" in text_of(answer)
+    assert "3 pages · 4.3 MB · 1,234 views · shared 3 days ago" in text_of(answer)
     for address in (
         f"{BASE_URL}/{made['shortId']}",
         f"/files/{made['uuid']}",
@@ -91,11 +91,12 @@ def test_an_age_is_told_as_people_say_it(world: World, seconds: int, words: str)
 @pytest.mark.parametrize(
     ("size", "words"),
     [
-        (1, "1 KB"), (2_047, "1 KB"), (1_048_575, "1023 KB"), (1_048_576, "1 MB"), (20_971_519, "19.9 MB"),
+        (1, "1 KB"), (2_047, "2 KB"), (10_107, "9.9 KB"), (10_189, "10 KB"), (320_000, "313 KB"),
+        (1_047_000, "1022 KB"), (1_048_575, "1 MB"), (4_404_019, "4.2 MB"), (20_971_519, "20 MB"),
         (2 * 1024**3, "2 GB"),
     ],
 )  # fmt: skip
-def test_a_size_is_told_and_never_too_large(world: World, desk: FlaskClient, size: int, words: str) -> None:
+def test_a_size_is_told_with_as_many_digits_as_help(world: World, desk: FlaskClient, size: int, words: str) -> None:
     change_file(world, world.pia.upload()["uuid"], size=size)
     assert f"3 pages · {words} · 0 views" in text_of(desk.get("/files"))
 

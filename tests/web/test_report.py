@@ -132,6 +132,11 @@ def test_the_table_of_the_funnel_holds_the_numbers() -> None:
     assert lines[5] == ["6", "71", "60.2%"]
 
 
+def test_half_a_percent_goes_upward() -> None:
+    shown = reports.pro(devices=[{"label": "Desktop", "count": 7}, {"label": "Mobile", "count": 1}])
+    assert "Desktop7 88% Mobile1 13%" in drawn(Material(shown, reports.MADE_AT)).words
+
+
 def test_bars_are_as_long_as_their_numbers_say() -> None:
     found = drawn(whole()).all("section", **{"aria-labelledby": "devices-heading"})[0]
     assert [node.attrs["width"] for node in found.all("rect")] == ["100%", "47.253%", "8.791%"]

@@ -1,8 +1,11 @@
 """Facts about files as people say them."""
 
 from docshare.contract.plans import DAY, GB, MB
+from docshare.contract.rounding import half_up
 from docshare.report.words import day_of, plural
 
+_KB = 1024
+_SIZES = ((_KB, "KB"), (MB, "MB"), (GB, "GB"))
 _MINUTE = 60 * 1000
 _HOUR = 60 * _MINUTE
 _UNITS = ((DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute"))
@@ -10,11 +13,11 @@ _NAMED_FROM = 30 * DAY  # from here on a date says more than a number of days
 
 
 def size(count: int) -> str:
-    """``312 KB``, ``4.2 MB``, ``2 GB``; never more than there is, and at least 1 KB."""
-    if count < MB:
-        return f"{max(1, count // 1024)} KB"
-    unit, name = (GB, "GB") if count >= GB else (MB, "MB")
-    return f"{count * 10 // unit / 10:.1f}".removesuffix(".0") + f" {name}"
+    """``9.9 KB``, ``312 KB``, ``4.2 MB``, ``2 GB``: one decimal below ten, halves upward, and at least 1 KB."""
+    shown, name = next(
+        ((count / unit, name) for unit, name in _SIZES if half_up(count / unit) < _KB), (count / GB, "GB")
+    )
+    return f"{half_up(max(shown, 1.0), 1 if half_up(shown, 1) < 10 else 0):g} {name}"
 
 
 def ago(then: int, now: int) -> str:

@@ -61,9 +61,15 @@ export function tooLarge(file, most) {
   return `This file is too large: it has ${size(file.size)}, and at most ${size(most)} are possible.`;
 }
 
-/** @param {number} bytes */
+/**
+ * @param {number} bytes
+ * @returns {string} "9.9 KB", "312 KB", "4.2 MB": one decimal below ten, as the pages of the owner say it
+ */
 export function size(bytes) {
-  return bytes < 1024 * 1024 ? `${Math.floor(bytes / 1024)} KB` : `${Math.floor((bytes / 1024 / 1024) * 10) / 10} MB`;
+  const isSmall = Math.round(bytes / 1024) < 1024;
+  const shown = bytes / 1024 / (isSmall ? 1 : 1024);
+  const tenths = Math.round(shown * 10) / 10;
+  return `${tenths < 10 ? tenths : Math.round(shown)} ${isSmall ? "KB" : "MB"}`;
 }
 
 /**
