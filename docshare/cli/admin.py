@@ -4,13 +4,17 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.admin_channel import Data, asked
+from docshare.cli.admin_backup import BACKUP, backup
+from docshare.cli.admin_channel import Data, asked, changed
+from docshare.cli.admin_check import CHECK, check
 from docshare.cli.admin_clients import client
 from docshare.cli.admin_deliveries import deliveries
 from docshare.cli.admin_freezing import FROZEN, freeze, unfreeze
 from docshare.cli.admin_hotspots import hotspot
 from docshare.cli.admin_mail import invite, outbox
+from docshare.cli.admin_restore import RESTORE, restore
 from docshare.cli.context import current
+from docshare.cli.dry_run import Doing
 from docshare.cli.exits import ExitCode
 from docshare.cli.invites import INVITE
 from docshare.cli.output import Column, Spec
@@ -31,6 +35,9 @@ app.add_typer(client, name="client")
 app.command("invite", spec=INVITE)(invite)
 app.command("freeze", spec=FROZEN)(freeze)
 app.command("unfreeze", spec=FROZEN)(unfreeze)
+app.command("backup", spec=BACKUP)(backup)
+app.command("restore", spec=RESTORE)(restore)
+app.command("check", spec=CHECK)(check)
 
 _ACCOUNT = Spec(
     table=(Column("email", "EMAIL"), Column("name", "NAME"), Column("tier", "PLAN"), Column("uuid", "UUID", role="id")),
@@ -72,8 +79,6 @@ _TRASH = Spec(
 )
 _COUNTS = ("burned", "purged", "expired", "removed")
 _SWEEP = Spec(table=tuple(Column(name, name.upper()) for name in _COUNTS), plain=_COUNTS)
-_CHECK = Spec(table=(Column("ok", "OK", kind="flag"), Column("files", "FILES"), Column("bytes", "STORED", kind="size")),
-              plain=("ok", "files", "bytes"), fields=("problems",))  # fmt: skip
 
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Address of the account.")]
@@ -92,14 +97,15 @@ def account_create(
     name: Annotated[str | None, typer.Option(help="The person's name.")] = None,
     tier: Annotated[str, typer.Option(help="Plan: free, basic or pro.")] = "pro",
     data: Data = None,
-) -> None:
+    dry_run: Doing = False,
+) -> ExitCode:
     """Make an account with its first API key, which is shown once.
 
     Examples:
 
       docshare admin account create ada@example.com --tier basic
     """
-    current().emit(asked(context, data, "account create", email=email, name=name, tier=tier), _NEW_ACCOUNT)
+    return changed(context, data, dry_run, _NEW_ACCOUNT, "account create", email=email, name=name, tier=tier)
 
 
 @account.command("list", spec=_ACCOUNT)
@@ -119,14 +125,15 @@ def account_set_tier(
     email: Email,
     tier: Annotated[str, typer.Argument(metavar="TIER", help="free, basic or pro.")],
     data: Data = None,
-) -> None:
+    dry_run: Doing = False,
+) -> ExitCode:
     """Change the plan of an account. It takes effect at once.
 
     Examples:
 
       docshare admin account set-tier ada@example.com pro
     """
-    current().emit(asked(context, data, "account set-tier", email=email, tier=tier), _ACCOUNT)
+    return changed(context, data, dry_run, _ACCOUNT, "account set-tier", email=email, tier=tier)
 
 
 @account.command("delete", spec=_ACCOUNT)
@@ -135,15 +142,17 @@ def account_delete(
     email: Email,
     typed: Annotated[str | None, typer.Option("--confirm", metavar="EMAIL", help="Say the address again.")] = None,
     data: Data = None,
-) -> None:
+    dry_run: Doing = False,
+) -> ExitCode:
     """Delete an account with all its files, links and readership. There is no way back.
 
     Examples:
 
       docshare admin account delete ada@example.com --yes
     """
-    confirm_severe(current(), f"Deleting {email} with all files and their readership", [email], typed=typed)
-    current().emit(asked(context, data, "account delete", email=email), _ACCOUNT)
+    if not dry_run:
+        confirm_severe(current(), f"Deleting {email} with all files and their readership", [email], typed=typed)
+    return changed(context, data, dry_run, _ACCOUNT, "account delete", email=email)
 
 
 @key.command("create", spec=_NEW_KEY)
@@ -152,14 +161,15 @@ def key_create(
     email: Email,
     name: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
     data: Data = None,
-) -> None:
+    dry_run: Doing = False,
+) -> ExitCode:
     """Make an API key. It is shown once; in a pipe it is the only output.
 
     Examples:
 
       docshare admin key create ada@example.com --name ci
     """
-    current().emit(asked(context, data, "key create", email=email, name=name), _NEW_KEY)
+    return changed(context, data, dry_run, _NEW_KEY, "key create", email=email, name=name)
 
 
 @key.command("list", spec=_KEY)
@@ -175,16 +185,20 @@ def key_list(context: typer.Context, email: Email, data: Data = None) -> None:
 
 @key.command("revoke", spec=_KEY)
 def key_revoke(
-    context: typer.Context, uuid: Annotated[str, typer.Argument(metavar="UUID", help="The key.")], data: Data = None
-) -> None:
+    context: typer.Context,
+    uuid: Annotated[str, typer.Argument(metavar="UUID", help="The key.")],
+    data: Data = None,
+    dry_run: Doing = False,
+) -> ExitCode:
     """Revoke an API key. It stops working immediately.
 
     Examples:
 
       docshare admin key revoke 6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10 --yes
     """
-    confirm(current(), f"Revoke the key {uuid}? Whatever uses it stops working.")
-    current().emit(asked(context, data, "key revoke", uuid=uuid), _KEY)
+    if not dry_run:
+        confirm(current(), f"Revoke the key {uuid}? Whatever uses it stops working.")
+    return changed(context, data, dry_run, _KEY, "key revoke", uuid=uuid)
 
 
 @trash.command("list", spec=_TRASH)
@@ -199,14 +213,14 @@ def trash_list(context: typer.Context, email: Email, data: Data = None) -> None:
 
 
 @trash.command("restore", spec=_TRASH)
-def trash_restore(context: typer.Context, file: Trashed, data: Data = None) -> None:
+def trash_restore(context: typer.Context, file: Trashed, data: Data = None, dry_run: Doing = False) -> ExitCode:
     """Give a deleted file back to its account, which needs a free file slot. Link, readership and events return.
 
     Examples:
 
       docshare admin trash restore aB3dE5fG7hJ9
     """
-    current().emit(asked(context, data, "trash restore", file=file), _TRASH)
+    return changed(context, data, dry_run, _TRASH, "trash restore", file=file)
 
 
 @trash.command("purge", spec=_TRASH)
@@ -215,51 +229,36 @@ def trash_purge(
     file: Trashed,
     typed: Annotated[str | None, typer.Option("--confirm", metavar="FILE", help="Say the file again.")] = None,
     data: Data = None,
-) -> None:
+    dry_run: Doing = False,
+) -> ExitCode:
     """Destroy a deleted file now, with its readership. There is no way back.
 
     Examples:
 
       docshare admin trash purge aB3dE5fG7hJ9 --yes
     """
-    confirm_severe(current(), f"Destroying {file} with its readership", [file], typed=typed)
-    current().emit(asked(context, data, "trash purge", file=file), _TRASH)
+    if not dry_run:
+        confirm_severe(current(), f"Destroying {file} with its readership", [file], typed=typed)
+    return changed(context, data, dry_run, _TRASH, "trash purge", file=file)
 
 
 @app.command("login-link", spec=_LINK)
-def login_link(context: typer.Context, email: Email, data: Data = None) -> None:
+def login_link(context: typer.Context, email: Email, data: Data = None, dry_run: Doing = False) -> ExitCode:
     """Make a one-time sign-in link for the owner's pages, valid for 10 minutes.
 
     Examples:
 
       docshare admin login-link ada@example.com
     """
-    current().emit(asked(context, data, "login-link", email=email), _LINK)
+    return changed(context, data, dry_run, _LINK, "login-link", email=email)
 
 
 @app.command("sweep", spec=_SWEEP)
-def sweep(context: typer.Context, data: Data = None) -> None:
+def sweep(context: typer.Context, data: Data = None, dry_run: Doing = False) -> ExitCode:
     """Do now what a running server does every few seconds: destroy what burned, expired or lay in the trash for long.
 
     Examples:
 
       docshare admin sweep
     """
-    current().emit(asked(context, data, "sweep"), _SWEEP)
-
-
-@app.command("check", spec=_CHECK)
-def check(context: typer.Context, data: Data = None) -> None:
-    """Check the database and that every file's content is in the store. Exit code 13 if anything is damaged.
-
-    Examples:
-
-      docshare admin check
-    """
-    report = asked(context, data, "check")
-    ctx = current()
-    ctx.emit(report, _CHECK)
-    for problem in report["problems"]:
-        ctx.err(f"{problem['check']}: {problem['detail']}", "error")
-    if not report["ok"]:
-        raise typer.Exit(ExitCode.CHECK_FAILED)
+    return changed(context, data, dry_run, _SWEEP, "sweep")

@@ -45,6 +45,10 @@ class Progress:
         self._drawn_share = -1.0
         self._visible = False
 
+    def of(self, total: int) -> None:
+        """The total, where it comes to be known only on the way."""
+        self._total = total
+
     def add(self, count: int) -> None:
         """``count`` more are through."""
         self.at(self._done + count)

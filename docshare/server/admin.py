@@ -17,8 +17,8 @@ from docshare.server.instance import instance_key
 from docshare.server.runtime import Runtime
 from docshare.server.services import (
     accounts,
-    checks,
     deliveries,
+    diagnosis,
     freezing,
     hotspots,
     invites,
@@ -120,6 +120,10 @@ def _client_create(runtime: Runtime, args: Arguments) -> dict[str, Any]:
     return oauth_clients.create(runtime, args["name"], redirects, public=args.get("public") == "yes")
 
 
+def _probe_start(runtime: Runtime, args: Arguments) -> dict[str, Any]:  # noqa: ARG001 - as every command
+    return {"token": runtime.probes.begin(runtime.token, runtime.clock())}
+
+
 @dataclass(frozen=True)
 class Command:
     """``needs``: names of the arguments that must be given; ``run`` returns what ``--json`` prints."""
@@ -166,8 +170,10 @@ COMMANDS: dict[str, Command] = {
     "trash list": Command(_trash_list, needs=("email",)),
     "trash restore": Command(lambda runtime, args: trash.describe(trash.restore_any(runtime, args["file"])), ("file",)),
     "trash purge": Command(lambda runtime, args: trash.describe(trash.purge_any(runtime, args["file"])), ("file",)),
+    "doctor": Command(diagnosis.run),
+    "probe start": Command(_probe_start),
+    "probe end": Command(lambda runtime, args: runtime.probes.end(args["token"]), needs=("token",)),
     "sweep": Command(lambda runtime, args: sweeps.run(runtime)),
-    "check": Command(lambda runtime, args: checks.run(runtime)),
 }
 
 

@@ -2,6 +2,10 @@
 
 A blob is durable before its row exists: partial file, ``fsync``, rename, ``fsync`` of the directory. What a crash
 leaves behind (partials, blobs without a row) is removed by ``Blobs.sweep`` before the server answers.
+
+While a backup is being made, whose process holds ``<data>/backup.lock``, no blob is removed: what is deleted meanwhile
+goes once it has ended (``Blobs.settle``). Whoever deletes a blob has committed the end of its row before; so a blob
+that the database names after the lock was taken is there until it is let go.
 """
 
 import errno
@@ -14,7 +18,11 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 
+from docshare.server.lock import is_locked
 from docshare.server.rules.intake import DISK_FLOOR
+
+HOLD = "backup.lock"
+"""The lock of a backup, in the data directory."""
 
 HEAD_BYTES = 1024
 """How much of a file's beginning a part remembers: "is a PDF" is decided within it."""
@@ -98,6 +106,8 @@ class Blobs:
         self.root = root
         self.tmp = tmp
         self._name = name
+        self._hold = root.with_name(HOLD)
+        self._put_off: set[str] = set()
         self._shelving = threading.Lock()
         for directory in (root, tmp):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -141,8 +151,21 @@ class Blobs:
         return self.path(key).is_file()
 
     def delete(self, key: str) -> None:
-        """Remove the blob; removing it twice is harmless."""
-        self.path(key).unlink(missing_ok=True)
+        """Remove the blob, or put that off while a backup is being made; removing it twice is harmless."""
+        if is_locked(self._hold):
+            self._put_off.add(key)
+        else:
+            self.path(key).unlink(missing_ok=True)
+
+    def settle(self) -> int:
+        """Remove what could not be removed during a backup; returns how many. Nothing while one is being made."""
+        if not self._put_off or is_locked(self._hold):
+            return 0
+        due = tuple(self._put_off)
+        for key in due:
+            self.path(key).unlink(missing_ok=True)
+            self._put_off.discard(key)
+        return len(due)
 
     def free_bytes(self) -> int:
         """Bytes that an unprivileged process may still write to the store's file system."""
@@ -156,6 +179,9 @@ class Blobs:
         keys = known if isinstance(known, Set) else frozenset(known)
         partials = list(self.tmp.iterdir())
         orphans = [path for path in self._stored() if path.name not in keys]
+        if is_locked(self._hold):
+            self._put_off.update(path.name for path in orphans if _KEY.fullmatch(path.name))
+            orphans = []
         for path in partials + orphans:
             _remove(path)
         return Swept(len(partials), len(orphans))

@@ -1,4 +1,5 @@
-"""One process owns a data directory: a lock that the operating system drops when its holder dies."""
+"""One process owns a data directory, and one may be backing it up: locks that the operating system drops when their
+holder dies."""
 
 import os
 import sys
@@ -11,10 +12,10 @@ class AlreadyLocked(Exception):
 
 
 class DirectoryLock:
-    """Hold ``<data>/lock`` for as long as the object is open. Raises ``AlreadyLocked`` on entry."""
+    """Hold ``<data>/<name>`` for as long as the object is open. Raises ``AlreadyLocked`` on entry."""
 
-    def __init__(self, data_dir: Path) -> None:
-        self._path = data_dir / "lock"
+    def __init__(self, data_dir: Path, name: str = "lock") -> None:
+        self._path = data_dir / name
         self._handle = -1
 
     def __enter__(self) -> "DirectoryLock":
@@ -35,14 +36,35 @@ class DirectoryLock:
         os.close(self._handle)
 
 
+def is_locked(path: Path) -> bool:
+    """Whether somebody holds the lock file ``path``; one that was never made, or that is not ours to open, is
+    free."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        _try(handle)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
 if sys.platform == "win32":
     import msvcrt
 
     def _lock(handle: int) -> None:
         msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
 
+    _try = _lock
+
 else:
     import fcntl
 
     def _lock(handle: int) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _try(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # several who only look do not see each other

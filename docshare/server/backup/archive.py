@@ -1,0 +1,189 @@
+"""Where a backup goes: an archive that anybody's ``tar`` reads, or a directory that keeps what is there already."""
+
+import hashlib
+import os
+import tarfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Protocol
+
+from docshare.server.backup import durable
+from docshare.server.backup.manifest import MANIFEST, NAMES, START, Manifest, Member, blob_path, parse, start
+
+_BLOCK = 512  # bytes; what a tar is made of
+_MODE = 0o600
+_PART = ".part"
+
+Progress = Callable[[int], None]
+
+
+class Sink(Protocol):
+    """Takes the members of one backup, then its manifest."""
+
+    written: int
+    """Bytes that were stored anew."""
+
+    def begin(self, size: int) -> None:
+        """``size``: as many bytes will come at most."""
+
+    def has(self, digest: str, size: int) -> bool:
+        """Whether the bytes of a blob are stored already, from this backup or one before."""
+
+    def remembered(self, key: str) -> str | None:
+        """The SHA-256 of the blob ``key``, where a backup before says it."""
+
+    def add_named(self, name: str, source: Path, progress: Progress) -> Member:
+        """Store the file ``source`` as the member ``name``."""
+
+    def add_blob(self, source: Path, digest: str, size: int, progress: Progress) -> None:
+        """Store the bytes of a blob."""
+
+    def finish(self, manifest: Manifest) -> str:
+        """Store the manifest, and return its SHA-256 once everything is safe."""
+
+
+class TarSink:
+    """A backup as one stream, ``out``: constant memory, nothing is gone back to."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out = out
+        self._stored: set[str] = set()
+        self.written = 0
+
+    def begin(self, size: int) -> None:
+        """As ``Sink``."""
+        self._add_bytes(START, start(size))
+
+    def has(self, digest: str, size: int) -> bool:  # noqa: ARG002 - as Sink
+        """As ``Sink``."""
+        return digest in self._stored
+
+    def remembered(self, key: str) -> str | None:  # noqa: ARG002 - as Sink
+        """As ``Sink``: an archive knows none before it."""
+        return None
+
+    def add_named(self, name: str, source: Path, progress: Progress) -> Member:
+        """As ``Sink``."""
+        digest, size = durable.digest_of(source)
+        self._add(name, source, size, progress)
+        return Member(name, size, digest)
+
+    def add_blob(self, source: Path, digest: str, size: int, progress: Progress) -> None:
+        """As ``Sink``."""
+        self._add(blob_path(digest), source, size, progress)
+        self._stored.add(digest)
+
+    def finish(self, manifest: Manifest) -> str:
+        """As ``Sink``; whoever opened the stream closes it."""
+        data = manifest.to_bytes()
+        self._add_bytes(MANIFEST, data)
+        self._out.write(bytes(2 * _BLOCK))
+        self._out.flush()
+        return hashlib.sha256(data).hexdigest()
+
+    def _add(self, path: str, source: Path, size: int, progress: Progress) -> None:
+        self._out.write(_head(path, size))
+        left = size
+        with source.open("rb", buffering=0) as file:
+            for block in durable.blocks(file, size):
+                self._out.write(block)
+                left -= len(block)
+                progress(len(block))
+        if left:
+            raise OSError(f"{source} became shorter while it was read")
+        self._out.write(_padding(size))
+        self.written += size
+
+    def _add_bytes(self, path: str, data: bytes) -> None:
+        self._out.write(_head(path, len(data)) + data + _padding(len(data)))
+
+
+def _head(path: str, size: int) -> bytes:
+    info = tarfile.TarInfo(path)
+    info.size, info.mode = size, _MODE
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+def _padding(size: int) -> bytes:
+    return bytes(-size % _BLOCK)
+
+
+class DirectorySink:
+    """A backup in the directory ``root``, which may hold one already: what is there is not copied again. The manifest
+    is replaced last, so that a crash leaves the backup before as it was."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self.written = 0
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._before: dict[str, str] = {}
+        with suppress(FileNotFoundError):
+            self._before = parse((root / MANIFEST).read_bytes()).keys()
+
+    def begin(self, size: int) -> None:  # noqa: ARG002 - as Sink
+        """As ``Sink``."""
+        for path in [*self._root.glob(f"*{_PART}"), *self._root.glob(f"blobs/*/*{_PART}")]:
+            path.unlink()  # of a backup that was killed
+
+    def has(self, digest: str, size: int) -> bool:
+        """As ``Sink``."""
+        try:
+            return (self._root / blob_path(digest)).stat().st_size == size
+        except FileNotFoundError:
+            return False
+
+    def remembered(self, key: str) -> str | None:
+        """As ``Sink``."""
+        return self._before.get(key)
+
+    def add_named(self, name: str, source: Path, progress: Progress) -> Member:
+        """As ``Sink``."""
+        digest, size = durable.digest_of(source)
+        member = Member(f"{name}.{digest[:16]}", size, digest)
+        self._add(member.path, source, digest, progress)
+        return member
+
+    def add_blob(self, source: Path, digest: str, size: int, progress: Progress) -> None:  # noqa: ARG002 - as Sink
+        """As ``Sink``."""
+        self._add(blob_path(digest), source, digest, progress)
+
+    def finish(self, manifest: Manifest) -> str:
+        """As ``Sink``. What this backup does not name is removed: it may be of documents that were destroyed."""
+        data = manifest.to_bytes()
+        partial = self._root / f"{MANIFEST}{_PART}"
+        durable.write([data], partial, lambda count: None)
+        durable.settle(self._root)
+        partial.replace(self._root / MANIFEST)
+        durable.settle_names(self._root)
+        self._prune({member.path for member in manifest.members()})
+        return hashlib.sha256(data).hexdigest()
+
+    def _add(self, path: str, source: Path, digest: str, progress: Progress) -> None:
+        target = self._root / path
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        partial = target.with_name(f"{target.name}{_PART}")
+        partial.unlink(missing_ok=True)
+        with source.open("rb", buffering=0) as file:
+            if durable.write(durable.blocks(file), partial, progress) != digest:
+                partial.unlink()
+                raise OSError(f"{source} changed while it was read")
+        partial.replace(target)
+        self.written += target.stat().st_size
+
+    def _prune(self, kept: set[str]) -> None:
+        named = [path for name in NAMES for path in self._root.glob(f"{name}.*")]
+        for path in [*named, *self._root.glob("blobs/*/*")]:
+            if path.relative_to(self._root).as_posix() not in kept:
+                path.unlink()
+
+
+def require_free(root: Path) -> None:
+    """Raise FileExistsError for a directory that holds something else than a backup."""
+    if root.is_dir() and not (root / MANIFEST).exists() and any(_strange(name) for name in os.listdir(root)):
+        raise FileExistsError(str(root))
+
+
+def _strange(name: str) -> bool:
+    # What a first backup leaves that was killed before its manifest stood.
+    return not (name == "blobs" or name.endswith(_PART) or any(name.startswith(f"{known}.") for known in NAMES))

@@ -1,0 +1,76 @@
+"""Bytes that stay: copying with a digest, and waiting until files and names are on the disk."""
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import IO
+
+BLOCK = 1 << 20
+
+
+def blocks(source: IO[bytes], size: int | None = None) -> "Iterable[bytes]":
+    """The next ``size`` bytes of ``source`` (all that there are for None), a megabyte at a time; fewer when it ends."""
+    left = size
+    while left is None or left > 0:
+        block = source.read(BLOCK if left is None else min(BLOCK, left))
+        if not block:
+            return
+        if left is not None:
+            left -= len(block)
+        yield block
+
+
+def digest_of(path: Path) -> tuple[str, int]:
+    """SHA-256 in hex and size in bytes of a file. Raises OSError."""
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb", buffering=0) as source:
+        for block in blocks(source):
+            digest.update(block)
+            size += len(block)
+    return digest.hexdigest(), size
+
+
+def write(source: Iterable[bytes], path: Path, progress: Callable[[int], None]) -> str:
+    """Write ``source`` to the new file ``path`` (0600); returns its SHA-256. Not on the disk before ``settle``."""
+    digest = hashlib.sha256()
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb", buffering=0) as out:
+        for block in source:
+            digest.update(block)
+            view = memoryview(block)
+            while view:
+                view = view[out.write(view) or 0 :]
+            progress(len(block))
+    return digest.hexdigest()
+
+
+def settle(root: Path) -> None:
+    """Return once everything below ``root`` is on the disk."""
+    if sys.platform == "linux":
+        os.sync()  # waits; a great many files go faster together than one by one
+        return
+    for folder, _, names in os.walk(root):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                os.fsync(file.fileno())
+        settle_names(Path(folder))
+
+
+def settle_names(directory: Path) -> None:
+    """Return once the names in ``directory`` are on the disk."""
+    if sys.platform == "win32":
+        return  # a directory cannot be opened there
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def give_to_owner(data_dir: Path, *paths: Path) -> None:
+    """Where root works on somebody's data directory, what it makes there is theirs: their server must open it."""
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        owner = data_dir.stat()
+        for path in paths:
+            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)

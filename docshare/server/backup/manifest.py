@@ -1,0 +1,169 @@
+"""What a backup says of itself: every member with its size and SHA-256. The manifest is its last word, so a backup
+without one is not whole; the digest of the manifest stands for all of it.
+
+A member is either one of ``NAMES`` or the bytes of blobs, stored once under their SHA-256 however many blobs there are.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+FORMAT, VERSION = "docshare-backup", 1
+START, MANIFEST = "backup.json", "manifest.json"
+DATABASE, VAULT_KEY, CONFIG = "docshare.db", "vault.key", "config.toml"
+NAMES = (DATABASE, VAULT_KEY, CONFIG)
+# In a directory a name carries the beginning of its digest, so that a backup never overwrites part of the one before.
+_PATH = re.compile(
+    r"blobs/(?P<shelf>[0-9a-f]{2})/(?P<blob>(?P=shelf)[0-9a-f]{62})"
+    r"|(?P<name>docshare\.db|vault\.key|config\.toml)(?:\.[0-9a-f]{16})?"
+)
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_KEY = re.compile(r"[0-9A-Za-z]{16,64}")
+
+
+class BadBackup(Exception):
+    """A backup that must not be restored; the message says why, in one sentence."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One file of a backup: ``path`` within it, ``size`` in bytes, ``sha256`` in hex."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Content:
+    """Bytes of blobs: ``size``, and the ``keys`` of the blobs that have them."""
+
+    size: int
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """``program`` the version that made it; ``schema`` the step of the database; ``created_at`` ms; ``files`` the
+    members with a name; ``blobs`` contents by SHA-256; ``damaged`` what was wrong with a blob when it was backed up, by
+    key: ``missing`` or ``changed``."""
+
+    program: str
+    schema: int
+    created_at: int
+    counts: dict[str, int]
+    files: dict[str, Member]
+    blobs: dict[str, Content]
+    damaged: dict[str, str]
+
+    def members(self) -> Iterator[Member]:
+        """Every member but the manifest itself."""
+        yield from self.files.values()
+        for digest, content in self.blobs.items():
+            yield Member(blob_path(digest), content.size, digest)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all members together."""
+        return sum(member.size for member in self.members())
+
+    def keys(self) -> dict[str, str]:
+        """The SHA-256 of what every blob holds, by its key."""
+        return {key: digest for digest, content in self.blobs.items() for key in content.keys}
+
+    def to_bytes(self) -> bytes:
+        """The manifest as it is written: always the same bytes for the same content."""
+        value = {
+            "format": FORMAT,
+            "version": VERSION,
+            "program": self.program,
+            "schema": self.schema,
+            "createdAt": self.created_at,
+            "counts": self.counts,
+            "files": {name: [one.path, one.size, one.sha256] for name, one in self.files.items()},
+            "blobs": {digest: [content.size, *content.keys] for digest, content in self.blobs.items()},
+            "damaged": self.damaged,
+        }
+        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+
+
+def blob_path(digest: str) -> str:
+    """The path of the bytes with the SHA-256 ``digest``."""
+    return f"blobs/{digest[:2]}/{digest}"
+
+
+def digest_in(path: str) -> str | None:
+    """The SHA-256 that ``path`` promises, None for a member with a name. Raises BadBackup for any other path."""
+    match = _PATH.fullmatch(path)
+    if match is None:
+        raise BadBackup(f"it holds {path!r}, which does not belong there")
+    return match["blob"]
+
+
+def parse(data: bytes) -> Manifest:
+    """Read a manifest. Raises BadBackup for one that is damaged or of a later version."""
+    value = _object(data, MANIFEST)
+    try:
+        files = {name: Member(*entry) for name, entry in value["files"].items()}
+        blobs = {digest: Content(size, tuple(keys)) for digest, (size, *keys) in value["blobs"].items()}
+        manifest = Manifest(
+            str(value["program"]),
+            value["schema"],
+            value["createdAt"],
+            dict(value["counts"]),
+            files,
+            blobs,
+            dict(value["damaged"]),
+        )
+        sound = _is_sound(manifest)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        sound = False
+    if not sound:
+        raise BadBackup(f"its {MANIFEST} is damaged")
+    return manifest
+
+
+def _is_sound(manifest: Manifest) -> bool:
+    whole = [manifest.schema, manifest.created_at, *(member.size for member in manifest.members())]
+    keys = [key for content in manifest.blobs.values() for key in content.keys]
+    return (
+        all(isinstance(number, int) and number >= 0 for number in whole)
+        and DATABASE in manifest.files
+        and all(_is_named(name, member.path) for name, member in manifest.files.items())
+        and all(_DIGEST.fullmatch(member.sha256) for member in manifest.members())
+        and all(_KEY.fullmatch(key) for key in keys)
+        and len(keys) == len(set(keys))
+    )
+
+
+def _is_named(name: str, path: str) -> bool:
+    match = _PATH.fullmatch(path)
+    return match is not None and match["name"] == name
+
+
+def start(size: int) -> bytes:
+    """The first member of an archive; ``size``: as many bytes follow at most, in all members but the manifest."""
+    value = {"format": FORMAT, "version": VERSION, "bytes": size}
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+
+
+def parse_start(data: bytes) -> int:
+    """How many bytes follow at most. Raises BadBackup."""
+    size = _object(data, START).get("bytes")
+    if not isinstance(size, int) or size < 0:
+        raise BadBackup(f"its {START} is damaged")
+    return size
+
+
+def _object(data: bytes, name: str) -> dict[str, Any]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        raise BadBackup(f"its {name} is damaged") from None
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise BadBackup("it is no backup of docshare")
+    if value.get("version") != VERSION:
+        raise BadBackup("a later docshare made it; upgrade docshare")
+    return value

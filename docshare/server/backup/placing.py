@@ -1,0 +1,47 @@
+"""Putting a restored instance in the place of the old one, so that a crash leaves one of the two.
+
+The restored instance is built in ``<data>/restoring.part``. Renaming that to ``restoring`` is the decision; what
+follows only moves names, and whoever opens the directory next goes on with it (``finish``). The old instance is never
+removed: it lies in ``<data>/before-restore-<time>``.
+"""
+
+import shutil
+from pathlib import Path
+
+from docshare.server.backup import durable
+
+READY, PARTIAL = "restoring", "restoring.part"
+ASIDE = "before-restore-"
+OLD_NAME = "aside"  # in READY: the name of the directory that takes the old instance
+# The log of the old database first: the new database must never stand beside it.
+_OLD = ("docshare.db-wal", "docshare.db-shm", "server.json", "instance.key")
+_NEW = ("tmp", "cache", "blobs", "vault.key", "config.toml", "docshare.db")
+
+
+def finish(data_dir: Path) -> Path | None:
+    """Go on with a restore that was decided, if there is one; returns where the old instance went, None for nowhere.
+
+    Only under the lock of ``data_dir``. Each step can be done again after a crash.
+    """
+    ready = data_dir / READY
+    if not ready.is_dir():
+        return None
+    aside = data_dir / (ready / OLD_NAME).read_text(encoding="ascii")
+    for name in _OLD:
+        _move(data_dir / name, aside)
+    for name in _NEW:
+        if (ready / name).exists():
+            _move(data_dir / name, aside)
+            (ready / name).rename(data_dir / name)
+    durable.settle_names(data_dir)
+    shutil.rmtree(ready)
+    return aside if aside.is_dir() else None
+
+
+def _move(path: Path, aside: Path) -> None:
+    if (aside / path.name).is_dir() and path.is_dir():
+        path.rmdir()  # the old one was moved before a crash; this empty one was made at the start since
+    elif path.exists():
+        aside.mkdir(mode=0o700, exist_ok=True)
+        durable.give_to_owner(path.parent, aside)
+        path.rename(aside / path.name)

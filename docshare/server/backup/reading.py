@@ -1,0 +1,93 @@
+"""Reading the database of an instance beside whoever owns it, and the rows that name blobs.
+
+The connection is read-only, so it neither writes nor checkpoints, not even when it is closed: two processes that did so
+at the same instant could harm the file (``server.db``).
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+_PAGES = 2048  # copied at a time; 8 MB
+_BUSY_S = 30.0
+_SHARING = 2  # the step of the schema that brought assets, and files whose bytes are destroyed
+_WEBHOOKS = 4  # the step that brought them
+_FILES = "SELECT 'file', uuid, blob, size, sha256 FROM files {} ORDER BY id"
+_ASSETS = "SELECT 'asset', uuid, blob, size, NULL FROM assets ORDER BY id"
+
+
+class Row(NamedTuple):
+    """A row whose bytes must be there: ``kind`` file or asset, ``blob`` the key, ``size`` in bytes; ``sha256`` is not
+    known of an asset."""
+
+    kind: str
+    uuid: str
+    blob: str
+    size: int
+    sha256: str | None
+
+
+@contextmanager
+def opened(database: Path, *, still: bool = False) -> Iterator[sqlite3.Connection]:
+    """The database, to be read; ``still``: nobody else has it open. Raises sqlite3.Error."""
+    mode = "mode=ro&immutable=1" if still else "mode=ro"
+    uri = f"file:{quote(str(database.absolute()))}?{mode}"
+    with closing(sqlite3.connect(uri, uri=True, timeout=_BUSY_S, isolation_level=None)) as connection:
+        yield connection
+
+
+def copy(source: Path, target: Path, progress: Callable[[int], None]) -> None:
+    """Copy the database as it is at one instant, whatever is written meanwhile, to a file of its own.
+
+    Parameters: ``progress`` is told the bytes that each step copied. Raises sqlite3.Error.
+    """
+    target.unlink(missing_ok=True)
+    with opened(source) as live, closing(sqlite3.connect(target, isolation_level=None)) as into:
+        into.execute("PRAGMA journal_mode = OFF")
+        into.execute("PRAGMA synchronous = OFF")
+        page = number(live, "PRAGMA page_size")
+        live.execute("BEGIN")  # held open, so that no write in between makes the copying begin anew
+        live.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+        before = [0]
+
+        def step(_status: int, remaining: int, total: int) -> None:
+            done = (total - remaining) * page
+            progress(done - before[0])
+            before[0] = done
+
+        live.backup(into, pages=_PAGES, progress=step)
+        live.execute("COMMIT")
+        into.execute("PRAGMA journal_mode = DELETE")  # whoever opens the copy finds nothing beside it
+
+
+def size_of(database: Path) -> int:
+    """How many bytes a copy of the database takes."""
+    with opened(database) as live:
+        return number(live, "PRAGMA page_size") * number(live, "PRAGMA page_count")
+
+
+def schema(connection: sqlite3.Connection) -> int:
+    """The step of the schema that the database is at."""
+    return number(connection, "PRAGMA user_version")
+
+
+def number(connection: sqlite3.Connection, sql: str) -> int:
+    """The one number that ``sql`` asks for."""
+    return int(connection.execute(sql).fetchone()[0])
+
+
+def rows(connection: sqlite3.Connection) -> Iterator[Row]:
+    """Every row whose bytes must be in the store."""
+    shared = schema(connection) >= _SHARING
+    yield from map(Row._make, connection.execute(_FILES.format("WHERE destroyed_at IS NULL" if shared else "")))
+    if shared:
+        yield from map(Row._make, connection.execute(_ASSETS))
+
+
+def counts(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many accounts, files and webhooks there are."""
+    tables = ("accounts", "files", "webhooks") if schema(connection) >= _WEBHOOKS else ("accounts", "files")
+    return {table: number(connection, f"SELECT COUNT(*) FROM {table}") for table in tables}  # noqa: S608

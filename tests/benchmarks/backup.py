@@ -1,0 +1,266 @@
+"""Ten backups of a server that is written to a hundred times a second; each is restored and checked whole.
+
+python -m tests.benchmarks.backup [WRITES_A_SECOND]: uploads, settings, beacons and deletions, some of them for good.
+Then the speed of a backup of much content, against ``tar`` and ``sha256sum`` of the same directory, in the same run.
+"""
+
+import hashlib
+import itertools
+import json
+import random
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from docshare.contract.wire import instant
+from docshare.server.backup import reading
+from docshare.server.blobs import Blobs
+from docshare.server.db import Store
+from docshare.server.migrations import migrate
+from docshare.server.runtime import token
+from tests.benchmarks.side_by_side import side_by_side
+from tests.support.clock import START
+from tests.support.pdfs import simple_pdf
+from tests.support.reader import DESKTOP
+from tests.support.served import Served, docshare, home, served
+
+BACKUPS = 10
+THREADS = 8
+LOAD = 50  # beacons until a reader opens the page anew
+KEPT = 60  # files that stay; more would be refused
+EXPIRY = 2_000_000_000_000  # ms; each settings write sets the expiry one second further
+FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
+BLOBS, BLOB_BYTES = 300, 1_000_000  # for the speed
+
+
+@dataclass
+class Book:
+    """What the server said yes to: documents that stay by UUID, the last expiry of each, and beacons."""
+
+    kept: dict[str, str] = field(default_factory=dict)
+    expiry: dict[str, int] = field(default_factory=dict)
+    beacons: int = 0
+    writes: int = 0
+    refused: int = 0
+    slowest: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def copy(self) -> "Book":
+        with self.lock:
+            return Book(dict(self.kept), dict(self.expiry), self.beacons, self.writes)
+
+
+class Writer(threading.Thread):
+    """Writes at its share of the rate until told to stop; when it falls behind it does not try to catch up."""
+
+    def __init__(self, server: Served, book: Book, rate: float, seed: int, stop: threading.Event) -> None:
+        super().__init__(daemon=True)
+        self._server, self._book, self._rate, self._ending = server, book, rate, stop
+        self._chance = random.Random(seed)
+        self._http = requests.Session()
+        self._reader: dict[str, Any] | None = None
+        self._seq, self._opened_at = 0, 0.0
+        self._mine: list[str] = []
+
+    def run(self) -> None:
+        acts: list[Callable[[], bool]] = [self._upload] + [self._set] * 5 + [self._hear] * 4
+        due = time.monotonic()
+        while not self._ending.wait(max(0.0, due - time.monotonic())):
+            due = max(due + 1 / self._rate, time.monotonic() - 1)
+            began = time.monotonic()
+            done = self._chance.choice(acts)() if self._mine else self._upload()
+            with self._book.lock:
+                self._book.writes += done
+                self._book.refused += not done
+                self._book.slowest = max(self._book.slowest, time.monotonic() - began)
+
+    def _ask(self, method: str, path: str, **more: Any) -> requests.Response:
+        headers = self._server.headers | more.pop("headers", {})
+        return self._http.request(method, f"{self._server.url}{path}", headers=headers, timeout=60, **more)
+
+    def _upload(self) -> bool:
+        content = simple_pdf(pages=1) + self._chance.randbytes(2000).hex().encode()
+        answer = self._ask("POST", "/api/v1/files", files={"file": ("a.pdf", content)})
+        if answer.status_code != 200:
+            return False
+        uuid = answer.json()["uuid"]
+        if len(self._mine) < KEPT // THREADS:
+            self._mine.append(uuid)
+            with self._book.lock:
+                self._book.kept[uuid] = hashlib.sha256(content).hexdigest()
+            return True
+        with self._book.lock:
+            self._book.writes += 2
+        self._ask("DELETE", f"/api/v1/files/{uuid}")
+        order = {"command": "trash purge", "args": {"file": uuid}}
+        key = {"Authorization": f"Instance {(self._server.data_dir / 'instance.key').read_text().strip()}"}
+        return self._ask("POST", "/_admin", json=order, headers=key).status_code == 200
+
+    def _set(self) -> bool:
+        uuid = self._chance.choice(self._mine)
+        expiry = self._book.expiry.get(uuid, EXPIRY) + 1000
+        if self._ask("PUT", f"/api/v1/files/{uuid}/settings", json={"deleteAt": instant(expiry)}).status_code != 200:
+            return False
+        with self._book.lock:
+            self._book.expiry[uuid] = expiry
+        return True
+
+    def _hear(self) -> bool:
+        if self._reader is None or self._seq == LOAD:
+            page = self._http.get(f"{self._server.url}/{self._mine[0]}", headers={"User-Agent": DESKTOP}, timeout=60)
+            found = FACTS.search(page.text)
+            assert found is not None
+            self._reader, self._seq, self._opened_at = json.loads(found[1]), 0, time.monotonic()
+        age = round((time.monotonic() - self._opened_at) * 1000)
+        beacon = {"token": self._reader["token"], "part": 0, "seq": self._seq, "ageMs": age}
+        beacon |= {"visible": True, "visibleMs": 0, "input": False, "turns": 0, "backTurns": 0, "pages": []}
+        self._seq += 1
+        answer = self._http.post(
+            self._server.url + self._reader["beaconUrl"], json=beacon, headers={"User-Agent": DESKTOP}, timeout=60
+        )
+        return answer.status_code == 204
+
+
+def under_load(folder: Path, rate: float) -> bool:
+    """Take the backups while writers are at work, then restore each; whether all are whole."""
+    book, stop, env = Book(), threading.Event(), home(folder)
+    before: list[Book] = []
+    with served(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_ADDRESS_LIMIT="1000000") as server:
+        writers = [Writer(server, book, rate / THREADS, seed, stop) for seed in range(THREADS)]
+        for writer in writers:
+            writer.start()
+        time.sleep(5)
+        began, first = time.monotonic(), book.copy().writes
+        for number in range(BACKUPS):
+            before.append(book.copy())
+            before[-1].beacons = _beacons(folder / "data")
+            done = docshare("admin", "backup", str(folder / f"{number}.tar"), "--json", env=env, timeout=300)
+            assert done.returncode == 0, done.stderr
+            time.sleep(2)
+        written = (book.copy().writes - first) / (time.monotonic() - began)
+        stop.set()
+        for writer in writers:
+            writer.join()
+        live = docshare("admin", "check", env=env, timeout=300)
+    print(f"{written:.0f} writes a second acknowledged, slowest {book.slowest:.2f} s, refused {book.refused}")
+    troubles = [line for n, then in enumerate(before) for line in _troubles(folder, n, then, env)]
+    troubles += [] if live.returncode == 0 else [f"the live instance: {live.stdout}"]
+    print(f"{BACKUPS - len({line.split(':')[0] for line in troubles})} of {BACKUPS} restored and whole")
+    print(*troubles[:20], sep="\n")
+    return not troubles
+
+
+def _troubles(folder: Path, number: int, then: Book, env: dict[str, str]) -> list[str]:
+    """What is wrong with a restored backup; ``then``: what was acknowledged when it began."""
+    data = folder / f"restored{number}"
+    for command in (["restore", str(folder / f"{number}.tar")], ["check"]):
+        done = docshare("admin", *command, "--data", str(data), env=env, timeout=300)
+        if done.returncode != 0:
+            return [f"{number}: {command[0]} ended with {done.returncode}: {done.stdout} {done.stderr}"]
+    beacons = _beacons(data)
+    with closing(sqlite3.connect(data / "docshare.db")) as database:
+        found = {row[0]: row[1:] for row in database.execute("SELECT uuid, sha256, delete_at FROM files")}
+    lost = [uuid for uuid, digest in then.kept.items() if found.get(uuid, ("",))[0] != digest]
+    stale = [uuid for uuid, expiry in then.expiry.items() if (found.get(uuid, ("", 0))[1] or 0) < expiry]
+    print(f"backup {number}: {len(found)} files, {beacons} beacons; {len(then.kept)} and {then.beacons} when it began")
+    wrong = {"uploads lost": len(lost), "settings lost": len(stale), "beacons lost": max(0, then.beacons - beacons)}
+    return [f"{number}: {count} {what}" for what, count in wrong.items() if count]
+
+
+def _beacons(data: Path) -> int:
+    """How many are kept: of those that cannot be, the server keeps none, and says nothing."""
+    with reading.opened(data / "docshare.db") as database:
+        return reading.number(database, "SELECT COUNT(*) FROM beacons")
+
+
+def speed(folder: Path) -> bool:
+    """A backup of much content against ``tar``, ``sha256sum`` and ``sync`` of the same directory."""
+    data = folder / "much" / "data"
+    data.mkdir(parents=True)
+    db, blobs = Store(data / "docshare.db"), Blobs(data / "blobs", data / "tmp", lambda: token(32))
+    migrate(db)
+    with db.write():
+        db.execute("INSERT INTO accounts (uuid, email, name, plan, created_at) VALUES ('u', 'p@example.com', '', 2, 0)")
+        for number in range(BLOBS):
+            part = blobs.part()
+            part.write(random.Random(number).randbytes(BLOB_BYTES))
+            digest, key = part.sha256(), blobs.keep(part)
+            db.execute(
+                "INSERT INTO files (uuid, short_id, owner_id, original_name, size, mime_type, total_pages, page_sizes, "
+                "sha256, blob, content_version, created_at, updated_at) "
+                "VALUES (?1, ?1, 1, 'a.pdf', ?2, 'application/pdf', 1, '[]', ?3, ?4, 1, ?5, ?5)",
+                (f"f{number}", BLOB_BYTES, digest, key, START),
+            )
+    db.close()
+    env, numbers = home(folder / "much"), itertools.count()
+
+    def timed(run: Callable[[], Any]) -> float:
+        began = time.monotonic()
+        run()
+        return time.monotonic() - began
+
+    def ours() -> None:
+        target = folder / "ours.tar"
+        done = docshare("admin", "backup", str(target), "--force", "--data", str(data), env=env, timeout=600)
+        assert done.returncode == 0, done.stderr
+
+    def directory() -> None:
+        target = folder / f"kept{next(numbers)}"
+        done = docshare("admin", "backup", str(target), "--data", str(data), env=env, timeout=600)
+        assert done.returncode == 0, done.stderr
+
+    def again() -> None:
+        done = docshare("admin", "backup", str(folder / "kept0"), "--data", str(data), env=env, timeout=600)
+        assert done.returncode == 0, done.stderr
+
+    def tar() -> None:
+        subprocess.run(["tar", "cf", str(folder / "theirs.tar"), "-C", str(data), "."], check=True)
+        find = ["find", str(data), "-type", "f", "-exec", "sha256sum", "{}", "+"]
+        subprocess.run(find, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["sync", str(folder / "theirs.tar")], check=True)
+
+    def copy() -> None:
+        target = folder / f"copied{next(numbers)}"
+        subprocess.run(["cp", "-r", str(data), str(target)], check=True)
+        subprocess.run(["sync"], check=True)
+
+    print(f"{BLOBS * BLOB_BYTES / 1e6:.0f} MB of content")
+    one = side_by_side(
+        "archive / tar and sha256sum",
+        lambda: timed(ours),
+        lambda: timed(tar),
+        target=3,
+        better="less",
+        unit="s",
+        rounds=3,
+    )
+    side_by_side(
+        "directory / cp -r", lambda: timed(directory), lambda: timed(copy), target=3, better="less", unit="s", rounds=2
+    )
+    side_by_side(
+        "again / cp -r", lambda: timed(again), lambda: timed(copy), target=1, better="less", unit="s", rounds=2
+    )
+    return one.reached
+
+
+def main() -> int:
+    rate = float(sys.argv[1]) if len(sys.argv) > 1 else 100.0
+    with tempfile.TemporaryDirectory() as folder:
+        whole = under_load(Path(folder), rate)
+        quick = speed(Path(folder))
+    return 0 if whole and quick else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

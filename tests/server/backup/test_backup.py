@@ -1,0 +1,327 @@
+"""``docshare admin backup`` and what comes back of it (operations.md, Administration)."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docshare.server.backup import making, reading
+from docshare.server.backup.archive import TarSink
+from docshare.server.blobs import HOLD
+from docshare.server.jobs import JOBS, run
+from docshare.server.lock import DirectoryLock
+from docshare.server.services import purging
+from tests.api import hooks
+from tests.support.cast import World
+from tests.support.clock import START
+from tests.support.owner import put, signed_in
+from tests.support.pdfs import simple_pdf
+from tests.support.rows import count
+from tests.support.saved import DAY, Operator, members, revived
+
+
+@pytest.mark.parametrize("name", ["saved.tar", "saved.tar.gz", "saved"])
+def test_everything_comes_back(operator: Operator, tmp_path: Path, name: str) -> None:
+    world = operator.world
+    hooks.find_everything(world.rt)
+    made = world.pia.upload(simple_pdf(pages=2), "offer.pdf")
+    put(world, made, password="Open, Sesame!")
+    hook = hooks.create(world.pia)
+    ((uuid, sealed),) = world.rt.db.rows("SELECT uuid, secret FROM webhooks")
+    path = operator.saved(name)
+    done = operator.admin("restore", path, "--json", data=tmp_path / "new")
+    assert (done.code, done.json["files"], done.json["blobs"]) == (0, 1, 1), done.err
+    with revived(operator, tmp_path / "new") as again:
+        assert content(again, made) == simple_pdf(pages=2)
+        assert again.http.get(f"/{made['shortId']}").status_code == 200
+        assert b"password" in again.http.get(f"/{made['shortId']}").data
+        assert again.rt.vault.open(sealed, uuid) == hook["secret"]
+        assert len(hooks.listed(again.pia)) == 1
+        assert operator.admin("check", data=tmp_path / "new").code == 0
+
+
+def test_the_result_names_the_digest_of_the_manifest_and_counts(operator: Operator) -> None:
+    operator.world.pia.upload()
+    path = operator.place / "saved.tar"
+    done = operator.admin("backup", path, "--json")
+    found = members(path)
+    manifest = found.pop("manifest.json")
+    assert done.json["sha256"] == hashlib.sha256(manifest).hexdigest()
+    assert (done.json["path"], done.json["files"], done.json["blobs"]) == (str(path), 1, 1)
+    found.pop("backup.json")
+    assert done.json["bytes"] == done.json["written"] == sum(map(len, found.values()))
+    assert set(found) == {"docshare.db", f"blobs/{_shelf(simple_pdf(pages=3))}"}
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def content(world: World, made: dict[str, Any]) -> bytes:
+    """The document of Pia's file, as she downloads it."""
+    with world.pia.get(f"/api/v1/files/{made['uuid']}/content") as answer:
+        return answer.data
+
+
+def _shelf(content: bytes) -> str:
+    digest = hashlib.sha256(content).hexdigest()
+    return f"{digest[:2]}/{digest}"
+
+
+def test_a_manifest_says_the_digest_of_every_member(operator: Operator) -> None:
+    operator.world.pia.upload()
+    found = members(operator.saved())
+    manifest = json.loads(found["manifest.json"])
+    assert manifest["files"]["docshare.db"][1:] == [
+        len(found["docshare.db"]), hashlib.sha256(found["docshare.db"]).hexdigest(),
+    ]  # fmt: skip
+    assert list(manifest["blobs"]) == [hashlib.sha256(simple_pdf(pages=3)).hexdigest()]
+    assert manifest["createdAt"] == START + DAY * 1000
+
+
+def test_equal_documents_are_stored_once_and_come_back_each(operator: Operator, tmp_path: Path) -> None:
+    first, second = (operator.world.pia.upload() for _ in range(2))
+    path = operator.saved()
+    assert len([name for name in members(path) if name.startswith("blobs/")]) == 1
+    assert operator.admin("restore", path, data=tmp_path / "new").code == 0
+    with revived(operator, tmp_path / "new") as again:
+        assert again.pia.delete(f"/api/v1/files/{first['uuid']}").status_code == 200
+        assert content(again, second) == simple_pdf(pages=3)
+        (keys,) = zip(*again.rt.db.rows("SELECT blob FROM files"), strict=True)
+        assert len(set(keys)) == 2
+        assert all(again.rt.blobs.exists(key) for key in keys)
+
+
+def test_a_second_backup_to_a_directory_copies_only_what_is_new(operator: Operator, tmp_path: Path) -> None:
+    world, large = operator.world, simple_pdf(pages=1) + b"%" * 300_000
+    world.pia.upload(large)
+    first = operator.admin("backup", tmp_path / "kept", "--json").json
+    small = simple_pdf(pages=2)
+    world.pia.upload(small)
+    second = operator.admin("backup", tmp_path / "kept", "--json").json
+    database = next((tmp_path / "kept").glob("docshare.db.*")).stat().st_size
+    assert first["written"] == database + len(large)
+    assert second["written"] == database + len(small)
+    assert second["bytes"] == database + len(large) + len(small)
+
+
+def test_a_directory_forgets_what_was_destroyed(operator: Operator, tmp_path: Path) -> None:
+    world = operator.world
+    made, kept = world.pia.upload(b"%PDF-1.4 x" + simple_pdf(pages=1)), world.pia.upload()
+    operator.saved("kept")
+    world.rt.db.sqlite.execute_sql("UPDATE files SET trashed_at = 1, purge_at = 1 WHERE uuid = ?", (made["uuid"],))
+    world.clock.advance(days=60)
+    purging.purge(world.rt, *(row for (row,) in world.rt.db.rows("SELECT id FROM files WHERE trashed_at = 1")))
+    operator.saved("kept")
+    names = [path.name for path in (tmp_path / "kept" / "blobs").glob("*/*")]
+    assert names == [hashlib.sha256(simple_pdf(pages=3)).hexdigest()]
+    assert operator.admin("restore", tmp_path / "kept", "--verify-only").code == 0
+    assert kept["uuid"]
+
+
+def test_a_document_destroyed_meanwhile_is_saved_as_it_was_and_then_goes(operator: Operator, tmp_path: Path) -> None:
+    world = operator.world
+    made = world.pia.upload()
+    ((blob, row),) = world.rt.db.rows("SELECT blob, id FROM files")
+    destroyed: list[bool] = []
+
+    database = reading.size_of(operator.data / "docshare.db")
+
+    def destroy(done: int, _total: int) -> None:
+        if not destroyed and done > database:  # as soon as the database has been copied
+            purging.purge(world.rt, row)
+            destroyed.append(world.rt.blobs.exists(blob))
+
+    path = tmp_path / "saved.tar"
+    with path.open("wb") as out:
+        found = making.make(operator.data, TarSink(out), tmp_path / "copy", now=START, progress=destroy)
+    assert destroyed == [True], "it was removed under the backup"
+    assert world.pia.get(f"/api/v1/files/{made['uuid']}").status_code == 404
+    assert (found.manifest.damaged, len(found.manifest.blobs)) == ({}, 1)
+    run(world.rt, next(job for job in JOBS if job.name == "destroy what a backup held"))
+    assert not world.rt.blobs.exists(blob)
+    assert operator.admin("restore", path, "--verify-only").code == 0
+
+
+def test_a_start_beside_a_backup_removes_nothing_that_it_reads(operator: Operator) -> None:
+    blobs = operator.world.rt.blobs
+    part = blobs.part()
+    part.write(b"x")
+    key = blobs.keep(part)
+    with DirectoryLock(operator.data, HOLD):
+        assert blobs.sweep([]).orphans == 0
+        assert (blobs.exists(key), blobs.settle()) == (True, 0)
+    assert (blobs.settle(), blobs.exists(key)) == (1, False)
+
+
+def test_backups_taken_while_people_write_are_each_whole(operator: Operator, tmp_path: Path) -> None:
+    """Backup while writes arrive: each restored one is whole, with all that was acknowledged before it began."""
+    world, stop = operator.world, threading.Event()
+    acknowledged: list[str] = []
+    writers = [threading.Thread(target=_write, args=(operator, stop, acknowledged, n)) for n in range(2)]
+    for writer in writers:
+        writer.start()
+    saved: list[tuple[Path, set[str]]] = []
+    try:
+        while len(acknowledged) < 3:
+            stop.wait(0.01)
+        for number in range(3):
+            before = set(acknowledged)
+            saved.append((operator.saved(f"{number}.tar"), before))
+    finally:
+        stop.set()
+        for writer in writers:
+            writer.join()
+    assert not world.rt.db.rows("PRAGMA foreign_key_check")
+    for path, before in saved:
+        target = tmp_path / f"{path.stem}-restored"
+        assert operator.admin("restore", path, data=target).code == 0
+        checked = operator.admin("check", "--json", data=target)
+        assert checked.code == 0, checked.out
+        found = set(_uuids(target))
+        assert before <= found, "an acknowledged upload is missing"
+
+
+def _write(operator: Operator, stop: threading.Event, acknowledged: list[str], number: int) -> None:
+    """Upload, and delete every other file for good, until told to stop."""
+    pia, rt = operator.world.pia, operator.world.rt
+    http = operator.world.app.test_client()
+    while not stop.is_set():
+        content = simple_pdf(pages=1) + f"%{number} {len(acknowledged)}".encode()
+        for keep in (True, False):
+            form = {"file": (io.BytesIO(content), "a.pdf")}
+            answer = http.post("/api/v1/files", headers=pia.headers, data=form)
+            if answer.status_code != 200:
+                stop.set()
+                return
+            uuid = answer.get_json()["uuid"]
+            if keep:
+                acknowledged.append(uuid)
+            else:
+                http.delete(f"/api/v1/files/{uuid}", headers=pia.headers)
+                ((row,),) = rt.db.rows("SELECT id FROM files WHERE uuid = ?", (uuid,))
+                purging.purge(rt, row)
+
+
+def _uuids(data: Path) -> list[str]:
+    with reading.opened(data / "docshare.db", still=True) as database:
+        return [uuid for (uuid,) in database.execute("SELECT uuid FROM files")]
+
+
+def test_a_damaged_document_does_not_keep_the_rest_from_being_saved(operator: Operator) -> None:
+    world = operator.world
+    for content in (simple_pdf(pages=1), simple_pdf(pages=2), simple_pdf(pages=3)):
+        world.pia.upload(content)
+    keys = [key for (key,) in world.rt.db.rows("SELECT blob FROM files ORDER BY id")]
+    world.rt.blobs.path(keys[0]).unlink()
+    world.rt.blobs.path(keys[1]).write_bytes(b"rotten")
+    done = operator.admin("backup", operator.place / "saved.tar", "--json")
+    assert (done.code, done.json["damaged"]) == (13, sorted(keys[:2]))
+    assert f"{keys[0]} in the store was missing" in done.err
+    again = operator.admin("restore", operator.place / "saved.tar", "--json", data=operator.place / "new")
+    assert (again.code, again.json["damaged"]) == (13, sorted(keys[:2]))
+    blobs = operator.place / "new" / "blobs"
+    assert (blobs / keys[1][:2] / keys[1]).read_bytes() == b"rotten", "what may be all that is left was lost"
+    assert (blobs / keys[2][:2] / keys[2]).read_bytes() == simple_pdf(pages=3)
+
+
+def test_the_key_of_the_secrets_can_be_left_out(operator: Operator) -> None:
+    hooks.find_everything(operator.world.rt)
+    hooks.create(operator.world.pia)
+    assert "vault.key" in members(operator.saved())
+    path = operator.place / "keyless.tar"
+    assert operator.admin("backup", path, "--without-key").code == 0
+    assert "vault.key" not in members(path)
+    done = operator.admin("restore", path, data=operator.place / "new")
+    assert (done.code, "the backup holds no vault.key" in done.err) == (0, True)
+    checked = operator.admin("check", "--json", data=operator.place / "new")
+    assert checked.code == 13
+    assert [row["check"] for row in checked.json if not row["ok"]] == ["secrets"]
+
+
+def test_a_stream_is_the_archive_and_nothing_else(operator: Operator) -> None:
+    operator.world.pia.upload()
+    stream = bytearray()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("docshare.cli.context.Context.write", lambda self, data: stream.extend(data))
+        assert operator.admin("backup", "-").code == 0
+    done = operator.admin("restore", "-", "--json", data=operator.place / "new", stdin=bytes(stream))
+    assert (done.code, done.json["files"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("there.tar", "exists"),
+        ("saved.tar.zst", "docshare admin backup - | zstd > saved.tar.zst"),
+        ("full", "is not empty and holds no backup"),
+        ("missing/saved.tar", "No such file or directory"),
+    ],
+)
+def test_it_refuses_a_place_where_no_backup_belongs(operator: Operator, out: str, said: str) -> None:
+    (operator.place / "there.tar").write_bytes(b"precious")
+    (operator.place / "full").mkdir()
+    (operator.place / "full" / "photo.jpg").write_bytes(b"precious")
+    done = operator.admin("backup", operator.place / out)
+    assert (done.code, done.out, said in done.err) == (2, "", True), done.err
+    assert (operator.place / "there.tar").read_bytes() == b"precious"
+    assert [path.name for path in (operator.place / "full").iterdir()] == ["photo.jpg"]
+
+
+def test_force_overwrites_an_archive_only_with_a_whole_one(operator: Operator) -> None:
+    path = operator.saved()
+    before = path.read_bytes()
+    operator.world.pia.upload()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("docshare.server.backup.archive.TarSink.finish", _full_disk)
+        assert operator.admin("backup", path, "--force").code == 2
+    assert path.read_bytes() == before
+    assert not list(operator.place.glob("*.part"))
+    assert operator.admin("backup", path, "--force").code == 0
+    assert path.read_bytes() != before
+
+
+def _full_disk(*_: object) -> str:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_terminal_gets_no_archive(operator: Operator) -> None:
+    operator.shell.tty = True
+    done = operator.admin("backup", "-")
+    assert (done.code, done.out) == (2, "")
+
+
+def test_only_one_backup_at_a_time(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "_PAUSE_S", 0)
+    with DirectoryLock(operator.data, HOLD):
+        done = operator.admin("backup", operator.place / "saved.tar")
+    assert (done.code, "another backup" in done.err) == (7, True)
+    assert not list(operator.place.glob("saved*"))
+
+
+def test_a_dry_run_writes_nothing(operator: Operator) -> None:
+    operator.world.pia.upload()
+    done = operator.admin("backup", operator.place / "saved.tar", "-n")
+    assert done.code == 0
+    assert done.out.startswith(f"WRITE\t{operator.place / 'saved.tar'}\t")
+    assert not list(operator.place.glob("saved*"))
+
+
+def test_a_directory_without_data_is_told(operator: Operator) -> None:
+    done = operator.admin("backup", operator.place / "saved.tar", data=operator.place / "nowhere")
+    assert (done.code, "there is no docshare data" in done.err) == (2, True)
+    assert not (operator.place / "nowhere").exists()
+
+
+def test_what_was_signed_in_then_is_signed_in_no_more(operator: Operator) -> None:
+    world = operator.world
+    signed_in(world, world.pia)
+    path = operator.saved()
+    assert count(world, "web_sessions") == 1
+    operator.admin("restore", path, data=operator.place / "new")
+    with revived(operator, operator.place / "new") as again:
+        assert (count(again, "web_sessions"), count(again, "login_links")) == (0, 0)
+        assert again.pia.get("/api/v1/user").status_code == 200

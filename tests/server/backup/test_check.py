@@ -1,0 +1,215 @@
+"""``docshare admin check``: what is wrong is named, and what can be mended is (operations.md, Administration)."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docshare.server.blobs import HOLD
+from docshare.server.lock import DirectoryLock
+from tests.support.cast import World
+from tests.support.clock import START
+from tests.support.pdfs import simple_pdf
+from tests.support.saved import DAY, Operator, furnish
+
+Harm = Callable[[World, Path], object]
+
+
+@pytest.fixture
+def made(operator: Operator) -> dict[str, Any]:
+    """A file of Pia's, and a webhook, in an instance that is whole."""
+    return furnish(operator)
+
+
+def blob(world: World) -> Path:
+    ((key,),) = world.rt.db.rows("SELECT blob FROM files")
+    return world.rt.blobs.path(key)
+
+
+def execute(sql: str) -> Harm:
+    def run(world: World, _data: Path) -> None:
+        world.rt.db.sqlite.execute_sql("PRAGMA foreign_keys = OFF")
+        world.rt.db.sqlite.execute_sql(sql)
+
+    return run
+
+
+def stray_blob(_world: World, data: Path) -> None:
+    (data / "blobs" / "zz").mkdir()
+    (data / "blobs" / "zz" / ("z" * 32)).write_bytes(b"nobody's")
+
+
+def test_an_instance_that_is_whole_is_green(operator: Operator, made: dict[str, Any]) -> None:
+    done = operator.admin("check", "--json")
+    assert done.code == 0, done.out
+    assert {row["check"] for row in done.json} == {
+        "permissions", "database", "schema", "content", "leftovers", "secrets", "rows",
+    }  # fmt: skip
+    assert all(row["ok"] and row["fix"] is None for row in done.json)
+    assert made["uuid"]
+
+
+HARMS: dict[str, tuple[Harm, str, str]] = {
+    "a missing document": (lambda world, _: blob(world).unlink(), "content", "missing from the store"),
+    "a shorter document": (lambda world, _: blob(world).write_bytes(b"short"), "content", "has 5 bytes instead of"),
+    "a changed document": (
+        lambda world, _: blob(world).write_bytes(bytes(blob(world).stat().st_size)), "content", "SHA-256 is another",
+    ),
+    "a blob without a row": (stray_blob, "leftovers", "no row names blobs/zz/"),
+    "half an upload": (lambda _, data: (data / "tmp" / "x.part").write_bytes(b"x"), "leftovers", "no row names tmp/x"),
+    "a directory for all": (lambda _, data: data.chmod(0o755), "permissions", "others on this machine may open"),
+    "a key for all": (lambda _, data: (data / "vault.key").chmod(0o644), "permissions", "vault.key"),
+    "another key": (lambda _, data: (data / "vault.key").write_bytes(b"k" * 32), "secrets", "does not open"),
+    "no key": (lambda _, data: (data / "vault.key").unlink(), "secrets", "vault.key is missing"),
+    "a lost parent": (execute("DELETE FROM accounts WHERE email = 'pia@example.com'"), "database", "missing row"),
+    "settings that are none": (execute("UPDATE files SET settings = '{'"), "rows", "settings cannot be read"),
+    "a lost revision": (execute("DELETE FROM revisions"), "rows", "no revision tells of"),
+    "too many views": (execute("UPDATE files SET view_limit = 1, views_consumed = 2"), "rows", "more views"),
+    "a trash for ever": (execute("UPDATE files SET trashed_at = 1"), "rows", "without an end"),
+    "a later schema": (execute("PRAGMA user_version = 99"), "schema", "upgrade"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HARMS)
+def test_what_is_wrong_is_named(operator: Operator, made: dict[str, Any], name: str) -> None:
+    harm, check, words = HARMS[name]
+    harm(operator.world, operator.data)
+    done = operator.admin("check", "--json")
+    wrong = [row for row in done.json if not row["ok"]]
+    assert done.code == 13
+    assert {row["check"] for row in wrong} == {check}, made
+    assert any(words in f"{row['detail']} {row['fix']}" for row in wrong), wrong
+    assert all(row["fix"] for row in wrong)
+
+
+def test_a_database_that_is_none_is_named(operator: Operator, made: dict[str, Any]) -> None:
+    broken = operator.place / "broken"
+    broken.mkdir(mode=0o700)
+    (broken / "docshare.db").write_bytes(b"not a database" * 1000)
+    done = operator.admin("check", "--json", data=broken)
+    assert (done.code, done.json[-1]["check"], done.json[-1]["ok"]) == (13, "database", False), made
+
+
+def test_a_quick_check_reads_no_document(operator: Operator, made: dict[str, Any]) -> None:
+    path = blob(operator.world)
+    path.write_bytes(b"x" * path.stat().st_size)
+    assert operator.admin("check", "--quick").code == 0, made
+    assert operator.admin("check").code == 13
+
+
+def test_a_pipe_gets_tabs_and_a_terminal_lines_with_fixes(operator: Operator, made: dict[str, Any]) -> None:
+    assert operator.admin("check").lines[0].startswith("permissions\ttrue\t"), made
+    operator.shell.tty = True
+    operator.shell.env["NO_COLOR"] = "1"
+    blob(operator.world).unlink()
+    lines = operator.admin("check").lines
+    assert lines[0].startswith("✓ permissions")
+    wrong = next(number for number, line in enumerate(lines) if line.startswith("✗ content"))
+    assert lines[wrong + 1].startswith("  fix: have its owner replace it")
+
+
+def test_beside_a_server_a_young_blob_may_be_an_upload(operator: Operator, made: dict[str, Any]) -> None:
+    stray_blob(operator.world, operator.data)
+    path = operator.data / "blobs" / "zz" / ("z" * 32)
+    now = START // 1000 + DAY
+    with DirectoryLock(operator.data):
+        os.utime(path, (now - 60, now - 60))
+        assert operator.admin("check").code == 0, made
+        os.utime(path, (now - 7200, now - 7200))
+        assert operator.admin("check").code == 13
+
+
+def test_during_a_backup_what_is_put_off_is_no_leftover(operator: Operator, made: dict[str, Any]) -> None:
+    stray_blob(operator.world, operator.data)
+    with DirectoryLock(operator.data, HOLD):
+        assert operator.admin("check").code == 0, made
+    assert operator.admin("check").code == 13
+
+
+def test_a_document_that_went_while_it_was_read_is_no_damage(
+    operator: Operator, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(path: Path) -> tuple[str, int]:
+        operator.world.rt.db.sqlite.execute_sql("DELETE FROM files")
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr("docshare.server.backup.durable.digest_of", gone)
+    done = operator.admin("check", "--json")
+    assert [row["ok"] for row in done.json if row["check"] == "content"] == [True], made
+
+
+# --- mending ----------------------------------------------------------------------------------------------------------
+
+
+def test_leftovers_are_put_aside_with_a_report(operator: Operator, made: dict[str, Any]) -> None:
+    stray_blob(operator.world, operator.data)
+    (operator.data / "tmp" / "x.part").write_bytes(b"half")
+    done = operator.admin("check", "--repair", "--json")
+    assert done.code == 0, done.out
+    (place,) = (operator.data / "lost-and-found").iterdir()
+    assert (place / "blobs" / "zz" / ("z" * 32)).read_bytes() == b"nobody's"
+    assert (place / "tmp" / "x.part").read_bytes() == b"half"
+    assert "was moved to" in (place / "report.json").read_text()
+    assert blob(operator.world).read_bytes() == simple_pdf(pages=3), made
+
+
+def test_permissions_are_closed(operator: Operator, made: dict[str, Any]) -> None:
+    operator.data.chmod(0o755)
+    (operator.data / "docshare.db").chmod(0o644)
+    assert operator.admin("check", "--repair").code == 0, made
+    assert operator.data.stat().st_mode & 0o777 == 0o700
+    assert (operator.data / "docshare.db").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("content", [None, b"rotten"])
+def test_links_of_damaged_documents_are_frozen_until_replaced(
+    operator: Operator, made: dict[str, Any], content: bytes | None
+) -> None:
+    world = operator.world
+    blob(world).unlink()
+    if content is not None:
+        ((key,),) = world.rt.db.rows("SELECT blob FROM files")
+        world.rt.blobs.path(key).write_bytes(content)
+    assert world.http.get(f"/{made['shortId']}/pages/1-800.jpg").status_code != 500
+    done = operator.admin("check", "--repair", "--json")
+    assert done.code == 13, "damaged it still is"
+    assert any("were frozen" in row["detail"] for row in done.json)
+    with world.rt.db.write():  # as a server that starts: what it remembers is of before
+        page = world.http.get(f"/{made['shortId']}")
+    assert page.status_code == 403, "no page says that the link is on hold"
+    again = operator.admin("check", "--repair", "--json")
+    assert not any("were frozen" in row["detail"] for row in again.json), "it was frozen twice"
+
+
+def test_an_index_that_tells_another_story_is_built_anew(operator: Operator, made: dict[str, Any]) -> None:
+    operator.world.rt.db.close()
+    schema = "FROM sqlite_schema WHERE name = 'files_owner'"
+    (index,) = changed(operator.data, f"SELECT * {schema}", f"DELETE {schema}")
+    values = ", ".join("?" * len(index))
+    changed(operator.data, "UPDATE files SET trashed_at = 1, purge_at = 9999999999999")
+    changed(operator.data, f"INSERT INTO sqlite_schema VALUES ({values})", values=index)
+    before = operator.admin("check", "--json")
+    assert {row["check"] for row in before.json if not row["ok"]} == {"database"}, made
+    after = operator.admin("check", "--repair", "--json")
+    assert after.code == 0, after.out
+    assert any(row["detail"] == "its indexes were built anew" for row in after.json)
+
+
+def changed(data: Path, *statements: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Run statements that may touch the schema, on a connection of their own; the rows of the first."""
+    with closing(sqlite3.connect(data / "docshare.db", isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        found = [connection.execute(statement, values).fetchall() for statement in statements]
+        return found[0]
+
+
+def test_a_dry_run_mends_nothing(operator: Operator, made: dict[str, Any]) -> None:
+    stray_blob(operator.world, operator.data)
+    assert operator.admin("check", "--repair", "-n").code == 13, made
+    assert not (operator.data / "lost-and-found").exists()

@@ -1,0 +1,391 @@
+"""``docshare admin restore``: verified before anything is put in place, and never half (operations.md)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import tarfile
+from collections.abc import Callable
+from contextlib import closing, nullcontext
+from pathlib import Path
+
+import pytest
+
+from docshare.server.backup import placing, restoring, sources
+from docshare.server.backup.manifest import START, VERSION
+from docshare.server.blobs import HOLD
+from docshare.server.config import Config
+from docshare.server.instance import open_instance
+from docshare.server.lock import DirectoryLock, is_locked
+from docshare.server.pdf.engine import Engine
+from tests.api import hooks
+from tests.support.cast import leave, make_runtime, make_world
+from tests.support.clock import Clock
+from tests.support.pdfs import simple_pdf
+from tests.support.rows import add_download, count
+from tests.support.saved import Desk, Operator, furnish, members, packed, revived
+from tests.support.served import COMMAND, home
+
+DATABASE, MANIFEST = "docshare.db", "manifest.json"
+BLOB = hashlib.sha256(simple_pdf(pages=3)).hexdigest()
+DECISION, MOVES = 3, 16  # names that a restore of `saved` moves before it is decided, and in all
+BLOB_PATH = f"blobs/{BLOB[:2]}/{BLOB}"
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> bytes:
+    """A backup with a member of each kind, made once for all who only read it."""
+    place, clock = tmp_path_factory.mktemp("archive"), Clock()
+    operator = Operator(make_world(make_runtime(place / "data", clock, engine), clock), place)
+    furnish(operator)
+    data = operator.saved().read_bytes()
+    leave(operator.world)
+    return data
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """Somebody with no instance yet."""
+    return Desk(tmp_path / "data", tmp_path)
+
+
+@pytest.fixture
+def saved(archive: bytes, tmp_path: Path) -> Path:
+    """The backup of an instance elsewhere."""
+    path = tmp_path / "given.tar"
+    path.write_bytes(archive)
+    return path
+
+
+@pytest.fixture
+def furnished(operator: Operator) -> Operator:
+    """The operator of an instance with something of each kind."""
+    furnish(operator)
+    return operator
+
+
+@pytest.fixture
+def own(furnished: Operator) -> Path:
+    """A backup of the operator's own instance."""
+    return furnished.saved()
+
+
+# --- nothing that is not whole ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [DATABASE, "vault.key", "config.toml", BLOB_PATH, MANIFEST, START])
+def test_a_changed_byte_in_any_member_is_found(desk: Desk, saved: Path, path: str) -> None:
+    found = members(saved)
+    middle = len(found[path]) // 2
+    found[path] = found[path][:middle] + bytes([found[path][middle] ^ 1]) + found[path][middle + 1 :]
+    (desk.place / "bad.tar").write_bytes(packed(found))
+    said = desk.refused(desk.place / "bad.tar")
+    assert "the backup cannot be used: " in said
+
+
+@pytest.mark.parametrize("name", [DATABASE, "vault.key", "config.toml", "blobs", MANIFEST])
+def test_a_changed_byte_in_a_directory_is_found(furnished: Operator, name: str) -> None:
+    root = furnished.saved("kept")
+    path = next(path for path in root.rglob("*") if path.is_file() and path.relative_to(root).parts[0].startswith(name))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    furnished.refused(root)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.98, 0.999])
+def test_an_archive_that_ends_early_is_no_backup(desk: Desk, saved: Path, share: float) -> None:
+    data = saved.read_bytes()[:-1024]  # without its end, which says nothing
+    desk.refused("-", stdin=data[: int(len(data) * share)])
+
+
+def test_a_compressed_archive_that_ends_early_or_is_damaged_is_no_backup(furnished: Operator) -> None:
+    data = furnished.saved("saved.tar.gz").read_bytes()
+    furnished.refused("-", stdin=data[: len(data) // 2])
+    furnished.refused("-", stdin=data[:2000] + b"\xff" * 64 + data[2064:])
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, link: str = "") -> bytes:
+    info = tarfile.TarInfo(name)
+    info.type, info.size, info.linkname = kind, size, link
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+HOSTILE: dict[str, Callable[[], bytes]] = {
+    "an absolute path": lambda: member("/etc/cron.d/evil"),
+    "a way out": lambda: member("blobs/../../evil"),
+    "a way out behind a good name": lambda: member(f"{BLOB_PATH}/../../../evil"),
+    "a strange name": lambda: member("instance.key"),
+    "the name of a lock": lambda: member("lock"),
+    "a blob on the wrong shelf": lambda: member(f"blobs/00/{'a' * 64}"),
+    "a name with an escape": lambda: member("blobs/\x1b]0;evil"),
+    "a symbolic link": lambda: member(DATABASE, tarfile.SYMTYPE, link="/etc/passwd"),
+    "a hard link": lambda: member(DATABASE, tarfile.LNKTYPE, link="/etc/passwd"),
+    "a device": lambda: member(DATABASE, tarfile.CHRTYPE),
+    "a pipe": lambda: member(DATABASE, tarfile.FIFOTYPE),
+    "a directory": lambda: member("blobs", tarfile.DIRTYPE),
+    "a sparse file": lambda: member(DATABASE, tarfile.GNUTYPE_SPARSE),
+    "a long name of ten gigabytes": lambda: member("././@LongLink", tarfile.GNUTYPE_LONGNAME, size=10 << 30),
+    "a pax header of ten gigabytes": lambda: member("pax", tarfile.XHDTYPE, size=10 << 30),
+    "a member larger than was said": lambda: member(DATABASE, size=1 << 60),
+    "a negative size": lambda: member(DATABASE, size=-1),
+    "a second beginning": lambda: packed({START: b"{}"})[:1024],
+    "a manifest of ten gigabytes": lambda: member(MANIFEST, size=10 << 30),
+    "noise": lambda: b"\x7fELF" * 128,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_archive_writes_nothing(desk: Desk, name: str) -> None:
+    start = json.dumps({"format": "docshare-backup", "version": VERSION, "bytes": 1 << 20}).encode()
+    data = packed({START: start})[:1024] + HOSTILE[name]() + bytes(1024)
+    said = desk.refused("-", stdin=data)
+    assert "\x1b" not in said
+    assert not list(desk.place.rglob("evil"))
+
+
+def test_a_member_twice_is_refused(desk: Desk, saved: Path) -> None:
+    data = saved.read_bytes()
+    with tarfile.open(saved) as archive:
+        info = archive.getmember("vault.key")
+    whole = data[info.offset : info.offset_data + 512]
+    desk.refused("-", stdin=data[: info.offset] + whole + data[info.offset :])
+
+
+def test_a_member_that_the_manifest_does_not_name_is_refused(desk: Desk, saved: Path) -> None:
+    found = members(saved)
+    digest = hashlib.sha256(b"more").hexdigest()
+    manifest = found.pop(MANIFEST)
+    start = json.loads(found[START])
+    found[START] = json.dumps(start | {"bytes": start["bytes"] + 4}).encode()
+    found[f"blobs/{digest[:2]}/{digest}"] = b"more"
+    desk.refused("-", stdin=packed(found | {MANIFEST: manifest}))
+
+
+def test_what_is_left_out_is_missed(desk: Desk, saved: Path) -> None:
+    found = members(saved)
+    del found[BLOB_PATH]
+    assert f"{BLOB_PATH} is missing" in desk.refused("-", stdin=packed(found))
+
+
+def test_a_manifest_that_left_out_a_document_of_the_database_is_refused(desk: Desk, saved: Path) -> None:
+    found = members(saved)
+    manifest = json.loads(found[MANIFEST])
+    del manifest["blobs"][BLOB], found[BLOB_PATH]
+    found[MANIFEST] = json.dumps(manifest).encode()
+    assert "are not in it" in desk.refused("-", stdin=packed(found))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("files", {"docshare.db": ["../evil", 1, "0" * 64]}), ("blobs", {"../evil": [1, "a" * 20]}), ("schema", "7"),
+     ("blobs", {"0" * 64: [1, "../../../evil"]}), ("blobs", {"0" * 64: [-1, "a" * 20]}), ("files", {}), ("blobs", 3)],
+)  # fmt: skip
+def test_a_manifest_that_leads_elsewhere_is_refused(furnished: Operator, name: str, value: object) -> None:
+    root = furnished.saved("kept")
+    manifest = json.loads((root / MANIFEST).read_text())
+    (root / MANIFEST).write_text(json.dumps(manifest | {name: value}))
+    assert "its manifest.json is damaged" in furnished.refused(root)
+
+
+def test_links_and_pipes_in_a_directory_are_not_followed(furnished: Operator) -> None:
+    root = furnished.saved("kept")
+    path = next(root.glob("vault.key.*"))
+    path.rename(furnished.place / "elsewhere")
+    path.symlink_to(furnished.place / "elsewhere")
+    furnished.refused(root, 2)
+    path.unlink()
+    os.mkfifo(path)
+    furnished.refused(root)
+
+
+def test_a_backup_of_a_later_docshare_says_so(operator: Operator, own: Path) -> None:
+    found = members(own)
+    start = json.loads(found[START])
+    found[START] = json.dumps(start | {"version": 2}).encode()
+    assert "a later docshare made it" in operator.refused("-", stdin=packed(found))
+    with operator.world.rt.db.write():
+        operator.world.rt.db.execute("PRAGMA user_version = 99")
+    assert "database version 99 is newer" in operator.refused(operator.saved("later.tar"))
+
+
+def test_another_backup_than_the_one_that_is_meant_is_refused(desk: Desk, saved: Path) -> None:
+    digest = hashlib.sha256(members(saved)[MANIFEST]).hexdigest()
+    new = desk.place / "new"
+    done = desk.admin("restore", saved, "--sha256", "0" * 64, data=new)
+    assert (done.code, digest in done.err) == (13, True)
+    assert desk.admin("restore", saved, "--sha256", "0" * 64, "--verify-only").code == 13
+    assert desk.admin("restore", saved, "--sha256", digest, data=new).code == 0
+
+
+@pytest.mark.parametrize("option", ["--verify-only", "--dry-run"])
+def test_looking_puts_nothing_back(desk: Desk, saved: Path, option: str) -> None:
+    done = desk.admin("restore", saved, option, "--json", data=desk.place / "new")
+    assert (done.code, done.json["files"], done.json["schema"]) == (0, 1, 7)
+    assert not (desk.place / "new").exists()
+
+
+# --- where it goes ----------------------------------------------------------------------------------------------------
+
+
+def test_an_instance_is_replaced_with_consent_and_moved_aside(operator: Operator, own: Path) -> None:
+    later = operator.world.pia.upload(simple_pdf(pages=1))
+    operator.world.rt.db.close()
+    asked = operator.admin("restore", own)
+    assert (asked.code, "--confirm" in asked.err) == (2, True)
+    done = operator.admin("restore", own, "--json", "--confirm", operator.data)
+    assert done.code == 0, done.err
+    aside = Path(done.json["aside"])
+    with closing(sqlite3.connect(aside / DATABASE)) as old:
+        assert old.execute("SELECT COUNT(*) FROM files WHERE uuid = ?", (later["uuid"],)).fetchone() == (1,)
+    assert len(list((aside / "blobs").glob("*/*"))) == 2
+    with revived(operator, operator.data) as again:
+        assert again.pia.get(f"/api/v1/files/{later['uuid']}").status_code == 404
+        assert count(again, "files") == 1
+    assert operator.admin("check").code == 0
+
+
+def test_a_directory_with_something_else_in_it_is_left_alone(desk: Desk, saved: Path) -> None:
+    place = desk.place / "photos"
+    place.mkdir()
+    (place / "cat.jpg").write_bytes(b"meow")
+    done = desk.admin("restore", saved, "--yes", data=place)
+    assert (done.code, "holds no docshare data" in done.err) == (2, True)
+    assert [path.name for path in place.iterdir()] == ["cat.jpg"]
+
+
+def test_a_running_server_is_left_alone(operator: Operator, own: Path) -> None:
+    with DirectoryLock(operator.data):
+        done = operator.admin("restore", own, "--yes")
+        mend = operator.admin("check", "--repair")
+    assert (done.code, "a server runs on" in done.err) == (7, True)
+    assert mend.code == 7
+
+
+def test_what_is_restored_is_for_its_owner_alone(desk: Desk, saved: Path) -> None:
+    new = desk.place / "new"
+    desk.admin("restore", saved, data=new)
+    assert all(path.stat().st_mode & 0o077 == 0 for path in [new, *new.rglob("*")])
+
+
+def test_a_full_disk_is_told_before_anything_is_written(desk: Desk, saved: Path) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(restoring.shutil, "disk_usage", lambda path: _Usage())
+        assert "not enough room" in desk.refused(saved, 2)
+
+
+class _Usage:
+    free = 10
+
+
+# --- what must not be as it was ---------------------------------------------------------------------------------------
+
+
+def test_ids_of_events_go_on_above_all_that_a_client_may_have_seen(operator: Operator) -> None:
+    made = operator.world.pia.upload()
+    path = operator.saved()
+    lost = add_download(operator.world, made["uuid"])
+    operator.admin("restore", path, data=operator.place / "new")
+    with revived(operator, operator.place / "new") as again:
+        found = add_download(again, made["uuid"])
+        assert found > lost + 1_000_000
+        rows = again.pia.get(f"/api/v1/events?type=download&since={lost}").get_json()
+        assert str(found) in json.dumps(rows)
+
+
+@pytest.mark.parametrize(("options", "waiting"), [((), 1), (("--hold-deliveries",), 0)])
+def test_deliveries_that_were_waiting_are_sent_unless_held(
+    operator: Operator, options: tuple[str, ...], waiting: int
+) -> None:
+    world = operator.world
+    hooks.find_everything(world.rt)
+    made = world.pia.upload()
+    hooks.create(world.pia)
+    ((hook, file),) = world.rt.db.rows("SELECT w.id, f.id FROM webhooks w, files f WHERE f.uuid = ?", (made["uuid"],))
+    with world.rt.db.write():
+        world.rt.db.execute(
+            "INSERT INTO deliveries (uuid, webhook_id, file_id, event, body, created_at, next_at) "
+            "VALUES ('u', ?, ?, 'file.viewed', '{}', 1, 1)",
+            (hook, file),
+        )
+    operator.admin("restore", operator.saved(), *options, data=operator.place / "new")
+    with revived(operator, operator.place / "new") as again:
+        ((left, abandoned),) = again.rt.db.rows(
+            "SELECT COUNT(next_at), COUNT(abandoned_at) FROM deliveries WHERE uuid = 'u'"
+        )
+        assert (left, abandoned) == (waiting, 1 - waiting)
+
+
+# --- killed on the way ------------------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("step", [0, DECISION, DECISION + 1, 5, 8, 9, 12, 14, 15, MOVES])
+def test_a_restore_that_dies_leaves_the_old_instance_or_the_new_one(
+    operator: Operator, own: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Whichever name was moved last: the next who opens the directory finds one of the two, whole."""
+    later = operator.world.pia.upload(simple_pdf(pages=1))
+    operator.world.rt.db.close()
+    left, real, raises = [step], Path.rename, pytest.raises(Killed)
+
+    def rename(path: Path, target: Path) -> Path:
+        if left[0] == 0:
+            raise Killed
+        left[0] -= 1
+        return real(path, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", rename)
+        patched.setattr(placing.shutil, "rmtree", lambda *_, **__: None)  # a dead process cleans nothing up
+        with raises if step < MOVES else nullcontext(), sources.opened(own) as source:
+            restoring.restore(source, operator.data, now=1, hold=False, progress=lambda done, total: None)
+    with open_instance(Config(data_dir=operator.data, base_url="http://127.0.0.1:1")) as instance:
+        uuids = {uuid for (uuid,) in instance.rt.db.rows("SELECT uuid FROM files")}
+        is_new = later["uuid"] not in uuids
+        assert len(uuids) == (1 if is_new else 2)
+    assert is_new == (step > DECISION), "the decision falls once all is verified"
+    assert operator.admin("check", "--json").code == 0
+    assert not (operator.data / "restoring").exists()
+
+
+def test_a_killed_backup_holds_nothing_for_ever(operator: Operator, own: Path) -> None:
+    assert own.stat().st_size > 500_000, "a pipe takes all of it"
+    process = subprocess.Popen(
+        [*COMMAND, "admin", "backup", "-", "--data", str(operator.data)],
+        env=home(operator.place), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdout is not None
+    process.stdout.read(100_000)
+    assert is_locked(operator.data / HOLD)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not is_locked(operator.data / HOLD)
+    again = operator.saved("again.tar")
+    assert operator.admin("restore", again, "--verify-only").code == 0
+
+
+def test_a_backup_that_died_leaves_the_one_before_whole(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = operator.saved("kept")
+    operator.world.pia.upload()
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr("docshare.server.backup.durable.settle", die)
+        operator.admin("backup", root)
+    (root / "blobs" / "00").mkdir(parents=True)
+    (root / "blobs" / "00" / f"{'0' * 64}.part").write_bytes(b"half")
+    done = operator.admin("restore", root, "--json", "--verify-only")
+    assert (done.code, done.json["files"]) == (0, 0)
+    operator.saved("kept")
+    assert not list(root.rglob("*.part"))
+    assert operator.admin("restore", root, "--json", "--verify-only").json["files"] == 1
