@@ -4,8 +4,10 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.admin_channel import Data, asked
+from docshare.cli.admin_channel import Data, asked, changed
 from docshare.cli.context import current
+from docshare.cli.dry_run import Doing
+from docshare.cli.exits import ExitCode
 from docshare.cli.output import Column, Spec
 from docshare.cli.prompts import confirm
 from docshare.cli.typer_compat import App
@@ -43,7 +45,8 @@ def client_create(
         bool, typer.Option("--public", help="It cannot keep a secret: an app, a page, a script.")
     ] = False,
     data: Data = None,
-) -> None:
+    dry_run: Doing = False,
+) -> ExitCode:
     """Register an app; unless it is public, its secret is shown once.
 
     Redirect addresses are https anywhere, http on 127.0.0.1 (any port then fits), or an app's own scheme. Every app
@@ -57,7 +60,7 @@ def client_create(
     # An address holds no spaces, so they can stand between several.
     uris = " ".join(redirect_uris)
     wish = {"name": name, "redirect-uris": uris, "public": "yes" if public else "no"}
-    current().emit(asked(context, data, "client create", **wish), _NEW)
+    return changed(context, data, dry_run, _NEW, "client create", **wish)
 
 
 @client.command("list", spec=_CLIENT)
@@ -76,7 +79,8 @@ def client_remove(
     context: typer.Context,
     client_id: Annotated[str, typer.Argument(metavar="ID", help="Client id from 'client list'.")],
     data: Data = None,
-) -> None:
+    dry_run: Doing = False,
+) -> ExitCode:
     """Remove an app; whatever accounts granted to it ends at once.
 
     Examples:
@@ -84,5 +88,6 @@ def client_remove(
       docshare admin client remove hV3kR9sQ2tWz7YbN4mXc
     """
     ctx = current()
-    confirm(ctx, f"Remove the app {client_id}? What accounts granted to it ends.")
-    ctx.emit(asked(context, data, "client remove", id=client_id), _CLIENT)
+    if not dry_run:
+        confirm(ctx, f"Remove the app {client_id}? What accounts granted to it ends.")
+    return changed(context, data, dry_run, _CLIENT, "client remove", id=client_id)

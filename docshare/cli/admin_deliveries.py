@@ -4,8 +4,10 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.admin_channel import Data, asked
+from docshare.cli.admin_channel import Data, asked, changed
 from docshare.cli.context import current
+from docshare.cli.dry_run import Doing
+from docshare.cli.exits import ExitCode
 from docshare.cli.output import Column, Spec
 from docshare.cli.typer_compat import App
 from docshare.cli.webhook_log import BY_ATTEMPT, State, by_attempt, last_answer, log_spec
@@ -83,11 +85,11 @@ def deliveries_show(context: typer.Context, delivery: _Id, data: Data = None) ->
 
 
 @deliveries.command("retry", spec=_ONE)
-def deliveries_retry(context: typer.Context, delivery: _Id, data: Data = None) -> None:
+def deliveries_retry(context: typer.Context, delivery: _Id, data: Data = None, dry_run: Doing = False) -> ExitCode:
     """Send a delivery again: a new round of up to five attempts.
 
     Examples:
 
       docshare admin deliveries retry 1042
     """
-    current().emit(asked(context, data, "deliveries retry", id=str(delivery)), _ONE)
+    return changed(context, data, dry_run, _ONE, "deliveries retry", id=str(delivery))

@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.admin_channel import Data, asked
-from docshare.cli.context import current
+from docshare.cli.admin_channel import Data, changed
+from docshare.cli.dry_run import Doing
+from docshare.cli.exits import ExitCode
 from docshare.cli.output import Column, Spec
 
 FROZEN = Spec(
@@ -23,7 +24,7 @@ File = Annotated[
 ]
 
 
-def freeze(context: typer.Context, file: File, data: Data = None) -> None:
+def freeze(context: typer.Context, file: File, data: Data = None, dry_run: Doing = False) -> ExitCode:
     """Freeze the links of a file while it is being reviewed.
 
     Readers get a page that says so and nothing of the document; its owner keeps reading it. The design tool cannot
@@ -33,14 +34,14 @@ def freeze(context: typer.Context, file: File, data: Data = None) -> None:
 
       docshare admin freeze aB3dE5fG7hJ9
     """
-    current().emit(asked(context, data, "freeze", file=file), FROZEN)
+    return changed(context, data, dry_run, FROZEN, "freeze", file=file)
 
 
-def unfreeze(context: typer.Context, file: File, data: Data = None) -> None:
+def unfreeze(context: typer.Context, file: File, data: Data = None, dry_run: Doing = False) -> ExitCode:
     """Open the links of a frozen file again.
 
     Examples:
 
       docshare admin unfreeze aB3dE5fG7hJ9
     """
-    current().emit(asked(context, data, "unfreeze", file=file), FROZEN)
+    return changed(context, data, dry_run, FROZEN, "unfreeze", file=file)

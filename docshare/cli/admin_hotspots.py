@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.admin_channel import Data, asked
+from docshare.cli.admin_channel import Data, asked, changed
 from docshare.cli.arguments import OPERATOR_HELP, of_operator
 from docshare.cli.context import current
+from docshare.cli.dry_run import Doing
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec
 from docshare.cli.text import clean
@@ -51,7 +52,8 @@ def add(
     link: Annotated[str | None, typer.Option(metavar="URL", help="Open this https address.")] = None,
     audio: Annotated[str | None, typer.Option(metavar="ASSET", help="Play this hotspot-audio asset.")] = None,
     data: Data = None,
-) -> None:
+    dry_run: Doing = False,
+) -> ExitCode:
     """Put a hotspot on a page of a file: it opens an address, or plays a sound that was uploaded to the file.
 
     The rectangle is left, top, width and height as fractions of the page: 0.5,0,0.5,1 is its right half. Readers see a
@@ -66,7 +68,7 @@ def add(
     if (link is None) == (audio is None):
         raise Stop(ExitCode.USAGE, "a hotspot needs either --link or --audio")
     wish = {"page": str(page), "rect": rect, "label": label, "link": link, "audio": audio}
-    current().emit(asked(context, data, "hotspot add", file=of_operator(current(), file), **wish), _HOTSPOT)
+    return changed(context, data, dry_run, _HOTSPOT, "hotspot add", file=of_operator(current(), file), **wish)
 
 
 @hotspot.command("list", spec=_HOTSPOT)
@@ -85,11 +87,12 @@ def remove(
     context: typer.Context,
     uuid: Annotated[str, typer.Argument(metavar="UUID", help="The hotspot, from 'hotspot list'.")],
     data: Data = None,
-) -> None:
+    dry_run: Doing = False,
+) -> ExitCode:
     """Remove a hotspot, with the count of its taps.
 
     Examples:
 
       docshare admin hotspot remove 6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10
     """
-    current().emit(asked(context, data, "hotspot remove", uuid=uuid), _HOTSPOT)
+    return changed(context, data, dry_run, _HOTSPOT, "hotspot remove", uuid=uuid)

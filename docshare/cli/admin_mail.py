@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.admin_channel import Data, asked
+from docshare.cli.admin_channel import Data, asked, changed
 from docshare.cli.arguments import OPERATOR_HELP, of_operator
 from docshare.cli.context import current
+from docshare.cli.dry_run import Doing
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.invites import INVITE
 from docshare.cli.output import Column, Spec
@@ -88,7 +89,8 @@ def invite(
     name: Annotated[str | None, typer.Option(help="The person's name.")] = None,
     mail: Annotated[bool, typer.Option("--mail/--no-mail", help="Write to them, if there is a mail server.")] = True,
     data: Data = None,
-) -> None:
+    dry_run: Doing = False,
+) -> ExitCode:
     """Invite somebody to a file by a personal link, whosever file it is.
 
     An address that was invited before keeps its link.
@@ -99,4 +101,4 @@ def invite(
     """
     ctx = current()
     wish = {"email": email, "name": name, "mail": "yes" if mail else "no"}
-    ctx.emit(asked(context, data, "invite", file=of_operator(ctx, file), **wish), INVITE)
+    return changed(context, data, dry_run, INVITE, "invite", file=of_operator(ctx, file), **wish)

@@ -1,5 +1,6 @@
 """``docshare auth``: sign in to a server, see by what, and sign out."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from docshare.cli.config import check_profile_name, save_profile
 from docshare.cli.connection import keep_secret, make_stranger
 from docshare.cli.context import Context, current
 from docshare.cli.credentials import Credential
+from docshare.cli.dry_run import HIDDEN, Doing, as_json
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec
 from docshare.cli.settings import BUILT_IN_URL, named_profile
@@ -68,7 +70,8 @@ def login(
         int, typer.Option(min=0, max=65535, help="Port for the browser's answer; 0 takes a free one.")
     ] = 0,
     client_id: Annotated[str | None, typer.Option(metavar="ID", help="Sign in as this registered app.")] = None,
-) -> None:
+    dry_run: Doing = False,
+) -> ExitCode:
     """Sign in, and keep the credential in a profile.
 
     The server is that of --url or of the profile; the profile is that of --profile, or one named after the server. A
@@ -86,16 +89,41 @@ def login(
     name, url = _target(ctx)
     _forget_name(ctx, name)
     wanted = _scopes(scope)
+    kept = {"url": url, **({"client_id": client_id} if client_id else {})}
+    if dry_run:
+        grant = {"client_id": _client_id(ctx, name, client_id), "scope": wanted}
+        asked = [] if with_token else [("GET", "/oauth/authorize", grant), _exchange("authorization_code", grant)]
+        return _planned(ctx, *asked, ("WRITE", str(ctx.config.path), {"profile": name, **kept}), _keeping(ctx, name))
     if with_token:
         credential = Credential(origin_of(url), _given(ctx, ctx.stdin.readline()))
     else:
         credential = _granted(ctx, url, _client_id(ctx, name, client_id), wanted, callback_port, no_browser)
     account = _account(ctx, url, credential.token)
-    save_profile(ctx.config_dir, name, {"url": url, **({"client_id": client_id} if client_id else {})})
+    save_profile(ctx.config_dir, name, kept)
     credentials.save(ctx.config_dir, name, credential)
     ctx.note(f"signed in to {credential.origin}{f' as {account}' if account else ''}; profile {name}")
     if ctx.env.get("DOCSHARE_TOKEN"):
         ctx.warn("DOCSHARE_TOKEN is set, and wins over what was just saved")
+    return ExitCode.OK
+
+
+_Change = tuple[str, str, dict[str, Any]]
+
+
+def _planned(ctx: Context, *changes: _Change) -> ExitCode:
+    """``--dry-run``: print what would be sent and written."""
+    from docshare.cli import bulk
+
+    return bulk.planned(ctx, [(verb, place, as_json(values)) for verb, place, values in changes])
+
+
+def _exchange(grant_type: str, client: Mapping[str, str]) -> _Change:
+    secret = "code" if grant_type == "authorization_code" else grant_type
+    return "POST", "/oauth/token", {"grant_type": grant_type, secret: HIDDEN, "client_id": client["client_id"]}
+
+
+def _keeping(ctx: Context, profile: str) -> _Change:
+    return "WRITE", str(ctx.config_dir / credentials.FILE_NAME), {"profile": profile, "token": HIDDEN}
 
 
 def _target(ctx: Context) -> tuple[str, str]:
@@ -274,7 +302,7 @@ def token() -> None:
 
 
 @app.command("refresh")
-def refresh() -> None:
+def refresh(dry_run: Doing = False) -> ExitCode:
     """Renew access that was granted in the browser, now. Commands do that by themselves when it is due.
 
     Examples:
@@ -291,12 +319,16 @@ def refresh() -> None:
             "the credential in effect is not one that is renewed",
             hint="An API key does not end by itself. Sign in with: docshare auth login",
         )
-    renew(ctx, ctx.connection.profile.value)
+    name = str(ctx.connection.profile.value)
+    if dry_run:
+        return _planned(ctx, _exchange("refresh_token", {"client_id": str(saved.client_id)}), _keeping(ctx, name))
+    renew(ctx, name)
     ctx.note("renewed")
+    return ExitCode.OK
 
 
 @app.command("logout")
-def logout() -> None:
+def logout(dry_run: Doing = False) -> ExitCode:
     """Sign out: end access that was granted in the browser, and forget the credential of the profile.
 
     An API key is forgotten here and stays valid; revoke it on the server.
@@ -311,12 +343,17 @@ def logout() -> None:
     saved = credentials.load(ctx.config_dir, name) if name else None
     if name is None or saved is None:
         raise Stop(ExitCode.NOT_FOUND, "nobody is signed in here", hint="See: docshare auth status")
+    if dry_run:
+        revoked = ("POST", "/oauth/revoke", {"token": HIDDEN, "client_id": saved.client_id})
+        forgotten = ("DELETE", str(ctx.config_dir / credentials.FILE_NAME), {"profile": name})
+        return _planned(ctx, *([revoked] if saved.renewable else []), forgotten)
     ended = saved.renewable and _ended(ctx, saved)
     credentials.save(ctx.config_dir, name, None)
     still = "" if ended else "; the server was not told" if saved.renewable else "; the API key itself stays valid"
     ctx.note(f"signed out of {saved.origin}, profile {name}{still}")
     if ctx.env.get("DOCSHARE_TOKEN"):
         ctx.warn("DOCSHARE_TOKEN is still set")
+    return ExitCode.OK
 
 
 def _ended(ctx: Context, saved: Credential) -> bool:

@@ -7,6 +7,7 @@ import typer
 
 from docshare.cli import memory
 from docshare.cli.context import Context, current
+from docshare.cli.dry_run import HIDDEN, Sending, sent
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Spec
 from docshare.cli.text import clean
@@ -31,7 +32,8 @@ def claim(
     token_file: Annotated[
         str | None, typer.Option("--token-file", metavar="F", help="File with the claim token; '-' is stdin.")
     ] = None,
-) -> None:
+    dry_run: Sending = False,
+) -> ExitCode:
     """Take over a file that was shared without an account.
 
     The claim token came with the anonymous upload and is valid for 30 days. Link, content and expiry stay; the file
@@ -47,10 +49,13 @@ def claim(
     if token_file is None:
         raise Stop(ExitCode.USAGE, "which token?", hint="Give --token-file F, or - for stdin.")
     token = _token(ctx, token_file)
+    if dry_run:
+        return sent(ctx, "POST", "/api/v1/files/claim", {"claimToken": HIDDEN})
     with ctx.client() as client:
         result = client.files.claim(token)
     memory.remember_last(ctx, result)
     ctx.emit(result, _CLAIMED)
+    return ExitCode.OK
 
 
 def _token(ctx: Context, source: str) -> str:

@@ -159,7 +159,7 @@ class _Log:
         self._ctx.trace(f"{exchange.method} {path} {exchange.status} {exchange.seconds * 1000:.0f} ms")
         for mark, headers in ((">", exchange.request_headers), ("<", exchange.headers)):
             for key, value in headers.items():
-                self._ctx.trace(f"  {mark} {key}: {'***' if _secret_name(key) else value}", level=2)
+                self._ctx.trace(f"  {mark} {key}: {'***' if secret_name(key) else value}", level=2)
         self._notice({key.lower(): value for key, value in exchange.headers.items()}, path)
 
     def _notice(self, headers: dict[str, str], path: str) -> None:
@@ -170,5 +170,6 @@ class _Log:
         self._ctx.warn(f"{path} of this server is deprecated{end}; look for a newer docshare")
 
 
-def _secret_name(name: str) -> bool:
+def secret_name(name: str) -> bool:
+    """Whether what is called so, a header or a field, may hold a secret."""
     return any(word in name.lower() for word in _SECRET_NAMES)

@@ -10,6 +10,7 @@ from docshare.cli import cursors
 from docshare.cli.arguments import FILE_HELP, FileNames
 from docshare.cli.context import Context, current
 from docshare.cli.cursors import Cursor, CursorFile, Home
+from docshare.cli.dry_run import Writing, written
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.feed import KINDS_HELP, Choice, checked_file, chosen_streams
 from docshare.cli.output import Column, Spec
@@ -91,7 +92,8 @@ def set_cursor(
     file: Annotated[
         str | None, typer.Option("--file", metavar="FILE", help=f"File of a new cursor: {FILE_HELP}")
     ] = None,
-) -> None:
+    dry_run: Writing = False,
+) -> ExitCode:
     """Make a cursor, or move it.
 
     The rows after the given id are shown by the next tail that uses the cursor; start means all of them, now only
@@ -104,23 +106,34 @@ def set_cursor(
     """
     ctx = current()
     target = cursors.named(ctx, name)
+    if dry_run:
+        return written(ctx, ("WRITE", target.path, _set(ctx, target, position, types, kinds, file).to_json()))
     with target.held():
-        cursor = target.load()
-        if cursor is None:
-            cursor = Cursor(_new_home(ctx, chosen_streams(types or "view", kinds), file))
-        elif file is not None or kinds is not None:
-            fixed = "file" if file is not None else "choice of kinds"
-            raise Stop(ExitCode.USAGE, f"{target.label} exists, and its {fixed} cannot be changed")
-        moved = dict(_moved(ctx, cursor, position, types))
-        cursor = replace(cursor, at={**cursor.at, **moved}, recent={**cursor.recent, **dict.fromkeys(moved, ())})
+        cursor = _set(ctx, target, position, types, kinds, file)
         target.save(cursor, ctx.now())
     ctx.note(f"{name}: {_position(cursor.to_json())}")
+    return ExitCode.OK
+
+
+def _set(
+    ctx: Context, target: CursorFile, position: str, types: str | None, kinds: str | None, file: str | None
+) -> Cursor:
+    """The cursor as it will stand, new or moved."""
+    cursor = target.load()
+    if cursor is None:
+        cursor = Cursor(_new_home(ctx, chosen_streams(types or "view", kinds), file))
+    elif file is not None or kinds is not None:
+        fixed = "file" if file is not None else "choice of kinds"
+        raise Stop(ExitCode.USAGE, f"{target.label} exists, and its {fixed} cannot be changed")
+    moved = dict(_moved(ctx, cursor, position, types))
+    return replace(cursor, at={**cursor.at, **moved}, recent={**cursor.recent, **dict.fromkeys(moved, ())})
 
 
 @app.command("reset")
 def reset(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help=_NAME_HELP)],
-) -> None:
+    dry_run: Writing = False,
+) -> ExitCode:
     """Forget cursors; the next tail starts anew.
 
     Examples:
@@ -129,9 +142,12 @@ def reset(
     """
     ctx = current()
     targets = [cursors.named(ctx, name) for name in names]
+    if dry_run:
+        return written(ctx, *(("DELETE", target.path, {}) for target in targets if target.load() is not None))
     for target in targets:
         with target.held():
             target.remove()
+    return ExitCode.OK
 
 
 def _existing(target: CursorFile) -> Cursor:

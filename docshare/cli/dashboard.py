@@ -8,6 +8,7 @@ import typer
 from docshare.cli.admin_channel import Data, RunningServer, directory_here
 from docshare.cli.browse import may_open
 from docshare.cli.context import Context, current
+from docshare.cli.dry_run import Doing, sent
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Spec
 from docshare.cli.text import clean
@@ -33,7 +34,8 @@ def dashboard(
     ] = None,
     print_only: Annotated[bool, typer.Option("--print", help="Print the address; open nothing.")] = False,
     data: Data = None,
-) -> None:
+    dry_run: Doing = False,
+) -> ExitCode:
     """Open your pages in the browser: files, webhooks, account.
 
     On a server on this machine it signs you in: the address is a sign-in link that works once, for ten minutes, so give
@@ -49,7 +51,11 @@ def dashboard(
     ctx = current()
     directory = directory_here(ctx, data)
     if directory is not None:
-        row = _signed_in(RunningServer(directory), email)
+        server = RunningServer(directory)
+        account = email or server.tell("owner", {})["email"]
+        if dry_run:
+            return sent(ctx, "POST", "/_admin", {"command": "login-link", "args": {"email": account}})
+        row = {**server.tell("login-link", {"email": account}), "account": account}
     elif email is None:
         # Nothing is sent there from here, so plain http is the browser's business.
         base = parse_address(str(ctx.connection.url.value), with_token=False, allow_http=True).base
@@ -57,11 +63,6 @@ def dashboard(
     else:
         hint = f"Ask whoever runs {ctx.connection.origin} for a sign-in link. A server on this machine: --data DIR."
         raise Stop(ExitCode.USAGE, "only a server on this machine signs in whom --email names", hint=hint)
-    opened = not print_only and may_open(ctx) and ctx.open_browser(row["url"])
+    opened = not (print_only or dry_run) and may_open(ctx) and ctx.open_browser(row["url"])
     ctx.emit({**row, "opened": opened}, _SHOWN)
-
-
-def _signed_in(server: RunningServer, email: str | None) -> dict[str, Any]:
-    """A fresh sign-in link of the account of ``email``, or of the first one. Raises Problem (``not_found``)."""
-    account = email or server.tell("owner", {})["email"]
-    return {**server.tell("login-link", {"email": account}), "account": account}
+    return ExitCode.OK

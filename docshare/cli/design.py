@@ -11,6 +11,7 @@ import typer
 from docshare.cli import memory, progress
 from docshare.cli.connection import keep_secret, make_holder
 from docshare.cli.context import Context, current
+from docshare.cli.dry_run import HIDDEN, Sending, sent
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec
 from docshare.cli.secret_file import new_secret_file
@@ -20,6 +21,7 @@ from docshare.cli.token_file import read_token, require_one_stdin
 from docshare.cli.typer_compat import App
 from docshare.contract import fields
 from docshare.contract.problems import Problem
+from docshare.contract.wire import present
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -84,7 +86,8 @@ def import_(
     tokens_out: Annotated[
         Path | None, typer.Option("--tokens-out", metavar="F", help="Write both tokens to this new file, as JSON.")
     ] = None,
-) -> None:
+    dry_run: Sending = False,
+) -> ExitCode:
     """Share a design without an account, and print its link.
 
     The server must know the design tool (DOCSHARE_DESIGN_USER_JWKS_URL) and allow the host of the address. The link
@@ -108,6 +111,10 @@ def import_(
     design = None if design_token_file is None else read_token(ctx, design_token_file, "--design-token-file")
     with ExitStack() as held:
         client = held.enter_context(_client(ctx, jwt_file))
+        if dry_run:
+            hidden = None if design is None else HIDDEN
+            body = present({"url": url, "filename": filename, "designToken": hidden})
+            return sent(ctx, "POST", "/api/v1/design-tool/import", body)
         kept = held.enter_context(new_secret_file(tokens_out)) if tokens_out else None
         bar = held.enter_context(progress.shown(ctx, filename or _DEFAULT_NAME, None))
         bar.stage("the server fetches it")
@@ -117,6 +124,7 @@ def import_(
             result = {key: value for key, value in result.items() if key not in _TOKENS}
     memory.remember_last(ctx, result)
     printer.emit(result)
+    return ExitCode.OK
 
 
 @app.command("status", spec=STATUS)

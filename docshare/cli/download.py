@@ -59,7 +59,7 @@ def download(
             ctx.write(block)
         return
     path = _target(output, _name_of(content), force)
-    size = _store(ctx, content, path)
+    size = store(ctx, content, path)
     ctx.emit({"file": name, "path": str(path), "size": size}, SAVED)
 
 
@@ -100,7 +100,7 @@ def safe_name(offered: str) -> str:
     return (stem + suffix) or "document.pdf"
 
 
-def _store(ctx: Context, content: "Content", path: Path) -> int:
+def store(ctx: Context, content: "Content", path: Path) -> int:
     """Write to a neighbour file first, so that ``path`` is either complete or untouched; returns the size."""
     part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     size = 0

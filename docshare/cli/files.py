@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from docshare.cli import memory
-from docshare.cli.arguments import FILE_HELP, FILES_HELP, FileNames, base_of
+from docshare.cli.arguments import FILE_HELP, FILES_HELP, FileNames
 from docshare.cli.context import Context, current
 from docshare.cli.download import SAVED, download
+from docshare.cli.dry_run import Sending, sent
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.output import Column, Spec, compiled_query, dig, run_query
+from docshare.cli.file_rows import FILE_FIELDS, LISTED, SHOWN, id_of
+from docshare.cli.files_wait import wait
+from docshare.cli.output import Spec, compiled_query, dig, run_query
 from docshare.cli.replace import REPLACED, replace
 from docshare.cli.text import clean, local_time
 from docshare.cli.typer_compat import App
@@ -22,90 +25,10 @@ if TYPE_CHECKING:
 app = App("List, show, download, replace, delete and restore files.")
 app.command("download", spec=SAVED)(download)
 app.command("replace", spec=REPLACED)(replace)
-
-# Spec gap: File object; every key a server may send, in its order.
-_FIELDS = (
-    "uuid", "shortId", "slug", "originalName", "size", "mimeType", "createdAt", "deleteAt", "viewCount", "viewerMode",
-    "protected", "allowDownload", "requireEmail", "notifyOnView", "contentVersion", "totalPages", "updatedAt",
-    "viewsConsumed", "viewerSettings", "askReceipt", "watermark", "showExpiry", "commentsEnabled",
-    "commentsAllowPublic", "notifyOnComment", "marksEnabled", "annotationsEnabled", "designToolUpdatesEnabled",
-    "viewLimit", "burnedAt", "gateFields", "gateDomains", "pageRange", "shareUrl", "sha256",
-)  # fmt: skip
+app.command("wait", spec=LISTED)(wait)
 
 
-def _id(file: Mapping[str, Any]) -> str:
-    return str(file.get("shortId") or file.get("uuid", ""))
-
-
-def _state(file: Mapping[str, Any]) -> str:
-    """The short words of the last column: what is unusual about a file."""
-    expiry = parse_instant(str(file.get("deleteAt", "")))
-    words = {
-        "burned": "burnedAt" in file,
-        "expired": expiry is not None and expiry <= current().now(),
-        "password": file.get("protected"),
-        "gate": file.get("requireEmail"),
-        "no download": file.get("allowDownload") is False,
-        "page range": "pageRange" in file,
-        "view limit": "viewLimit" in file,
-    }
-    return ", ".join(word for word, holds in words.items() if holds)
-
-
-def _limit(file: Mapping[str, Any]) -> str:
-    """``2 (1 used)``."""
-    return f"{file['viewLimit']} ({file.get('viewsConsumed', 0)} used)" if file.get("viewLimit") else ""
-
-
-def _named_link(file: Mapping[str, Any]) -> str:
-    """The address that the slug of a file makes."""
-    slug, link = file.get("slug"), file.get("shareUrl")
-    return f"{base_of(str(link))}/{slug}" if slug and link else ""
-
-
-_LIST = Spec(
-    table=(
-        Column("originalName", "NAME", role="bold", flexible=True),
-        Column("shortId", "ID", role="id", show=_id),
-        Column("viewCount", "VIEWS", rank=2),
-        Column("size", "SIZE", kind="size", rank=4),
-        Column("createdAt", "UPLOADED", kind="when", rank=5),
-        Column("deleteAt", "EXPIRES", kind="when", rank=3),
-        Column("state", "STATE", role="warn", rank=1, show=_state),
-    ),
-    plain=("shortId", "uuid", "originalName", "size", "viewCount", "createdAt", "deleteAt", "slug"),
-    fields=_FIELDS,
-    id="shortId",
-    empty="no files yet; share one with: docshare upload FILE",
-)
-
-_SHOW = Spec(
-    table=(
-        Column("originalName", "name", role="bold"),
-        Column("shareUrl", "link", role="id"),
-        Column("named", "named link", role="id", show=_named_link),
-        Column("shortId", "short id"),
-        Column("uuid", "uuid"),
-        Column("slug", "slug"),
-        Column("size", "size", kind="size"),
-        Column("totalPages", "pages"),
-        Column("viewCount", "views"),
-        Column("viewLimit", "view limit", show=_limit),
-        Column("createdAt", "uploaded", kind="moment"),
-        Column("deleteAt", "expires", kind="moment"),
-        Column("burnedAt", "burned", kind="moment"),
-        Column("viewerMode", "mode"),
-        Column("contentVersion", "version"),
-        Column("state", "state", role="warn", show=_state),
-        Column("sha256", "sha256", role="dim"),
-    ),
-    plain=("uuid", "shortId", "originalName", "shareUrl"),
-    fields=(*_FIELDS, "revisions"),
-    id="shortId",
-)
-
-
-@app.command("list", spec=_LIST)
+@app.command("list", spec=LISTED)
 def list_files(
     where: Annotated[
         str | None, typer.Option("--filter", metavar="EXPR", help="Keep files for which this JMESPath is true.")
@@ -134,7 +57,7 @@ def list_files(
     memory.remember_files(ctx, files)
     kept = files if query is None else [file for file in files if run_query(query, file, "--filter")]
     shown = _sorted(kept, sort)[:limit]
-    ctx.emit(shown, _LIST)
+    ctx.emit(shown, LISTED)
     if len(shown) < len(kept):
         ctx.note(f"showing {len(shown)} of {len(kept)}")
 
@@ -143,7 +66,7 @@ def _sorted(files: list[dict[str, Any]], key: str | None) -> list[dict[str, Any]
     if key is None:
         return files
     name = key.removeprefix("-")
-    if name.split(".")[0] not in _FIELDS:
+    if name.split(".")[0] not in FILE_FIELDS:
         raise Stop(
             ExitCode.USAGE, f"--sort: no such field: {name}", hint="List them with: docshare files list --fields '?'"
         )
@@ -158,7 +81,7 @@ def _order(value: Any) -> tuple[int, float, str]:
     return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, value.casefold())
 
 
-@app.command("show", spec=_SHOW)
+@app.command("show", spec=SHOWN)
 def show(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]) -> None:
     """Show one file.
 
@@ -172,7 +95,7 @@ def show(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]) -
     """
     ctx = current()
     client = ctx.client()
-    ctx.emit(client.files.show(FileNames(ctx, client).one(file)), _SHOW)
+    ctx.emit(client.files.show(FileNames(ctx, client).one(file)), SHOWN)
 
 
 def _deleted(row: Mapping[str, Any], context: Context) -> Iterator[str]:
@@ -257,16 +180,17 @@ def _consent(ctx: Context, client: "Client", ids: list[str], word: str, given: C
 
 
 def _restored(row: Mapping[str, Any], context: Context) -> Iterator[str]:
-    yield context.out_screen.paint("bold", clean(str(row.get("shareUrl") or _id(row))))
+    yield context.out_screen.paint("bold", clean(str(row.get("shareUrl") or id_of(row))))
 
 
-_RESTORE = Spec(plain=("shareUrl",), fields=_FIELDS, id="shortId", human=_restored)
+_RESTORE = Spec(plain=("shareUrl",), fields=FILE_FIELDS, id="shortId", human=_restored)
 
 
 @app.command("restore", spec=_RESTORE)
 def restore(
     file: Annotated[str, typer.Argument(metavar="FILE", help="UUID, short id or share link of the deleted file.")],
-) -> None:
+    dry_run: Sending = False,
+) -> ExitCode:
     """Take a file out of the trash.
 
     Its link, its settings, its readership and its events are back as they were. The account needs a free file slot.
@@ -277,7 +201,11 @@ def restore(
     """
     ctx = current()
     client = ctx.client()
-    ctx.emit(client.files.restore(FileNames(ctx, client).one(file)), _RESTORE)
+    name = FileNames(ctx, client).one(file)
+    if dry_run:
+        return sent(ctx, "POST", f"/api/v1/files/{name}/restore")
+    ctx.emit(client.files.restore(name), _RESTORE)
+    return ExitCode.OK
 
 
 def _has_trash(tier: str) -> bool:

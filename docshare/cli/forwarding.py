@@ -4,7 +4,6 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from http.client import responses
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -106,6 +105,8 @@ class Forwarder:
 def answer_to_server(forwards: Sequence[Forward]) -> int:
     """The status for whoever delivered: that of the first program that did not take it, so that the server tries
     again."""
+    from http.client import responses
+
     failed = next((forward for forward in forwards if not forward.taken), None)
     if failed is None:
         return 200

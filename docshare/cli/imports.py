@@ -8,6 +8,7 @@ import typer
 
 from docshare.cli import comforts, memory, progress
 from docshare.cli.context import Context, current
+from docshare.cli.dry_run import HIDDEN, Sending, sent
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Spec
 from docshare.cli.terminal import Screen
@@ -19,6 +20,7 @@ from docshare.cli.uploading import at_file_limit
 from docshare.client.errors import Refused
 from docshare.contract import fields
 from docshare.contract.problems import Problem
+from docshare.contract.wire import present
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -27,6 +29,7 @@ app = App()
 
 _DEFAULT_NAME = "design.pdf"
 _COLOUR = re.compile("#[0-9a-f]{6}", re.IGNORECASE | re.ASCII)
+_SLOTS = re.compile(r"\b(slots?|limit)\b", re.IGNORECASE)  # how a refusal says that the plan holds no more files
 _FETCHING = "the server fetches it"
 
 
@@ -78,7 +81,8 @@ def import_(
     token_file: Annotated[
         str | None, typer.Option("--design-token-file", metavar="F", help="The token of the design; '-' is stdin.")
     ] = None,
-) -> None:
+    dry_run: Sending = False,
+) -> ExitCode:
     """Share a PDF that the server fetches, and print its link.
 
     The address must lie on a host that the server's operator allows (DOCSHARE_IMPORT_HOSTS). Redirects are not followed
@@ -103,6 +107,9 @@ def import_(
     except Problem as problem:
         raise Stop(ExitCode.USAGE, problem.detail) from None
     printer = ctx.emitter(IMPORTED._replace(plain=(PRINTED[printed],)))
+    if dry_run:
+        hidden = {"designToolUserToken": HIDDEN, "designToken": HIDDEN} if tokens else {}
+        return sent(ctx, "POST", "/api/v1/files/import", present({"url": url, "filename": name, **hidden}))
     with ctx.client() as client:
         result = _imported(ctx, client, url, name, tokens)
     if tokens and "republished" not in result:
@@ -110,6 +117,7 @@ def import_(
     memory.remember_last(ctx, result)
     printer.emit({**result, "name": name or _DEFAULT_NAME} if printer.for_people else result)
     comforts.offer(ctx, [str(result["shareUrl"])], qr=qr, copy=copy, open_link=open_)
+    return ExitCode.OK
 
 
 def _tokens(ctx: Context, user_file: str | None, design_file: str | None) -> dict[str, str]:
@@ -132,6 +140,7 @@ def _imported(ctx: Context, client: "Client", url: str, name: str | None, tokens
         try:
             return client.imports.create(url, name, **tokens)
         except Refused as refusal:
-            if refusal.code == "forbidden" and not tokens:
+            # With tokens it may also mean that the design takes no updates, whatever the account holds.
+            if refusal.code == "forbidden" and (not tokens or _SLOTS.search(refusal.detail)):
                 refusal.at_file_limit = at_file_limit(client)
             raise

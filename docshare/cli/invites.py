@@ -7,12 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.arguments import FILE_HELP, FileNames
-from docshare.cli.bulk import each
+from docshare.cli.bulk import each, planned
 from docshare.cli.context import Context, current
+from docshare.cli.dry_run import Sending, as_json
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec
 from docshare.cli.text import clean
 from docshare.cli.typer_compat import App
+from docshare.contract.wire import present
 
 app = App("Invite people by e-mail, each with a link of their own.")
 
@@ -61,6 +63,7 @@ def create(
     emails: Annotated[list[str], typer.Argument(metavar="EMAIL...", help="Addresses to invite.")],
     name: Annotated[str | None, typer.Option(help="The person's name; only with one address.")] = None,
     mail: Annotated[bool, typer.Option("--mail/--no-mail", help="Let the server write to them.")] = True,
+    dry_run: Sending = False,
 ) -> ExitCode:
     """Invite people to a file, each by a personal link.
 
@@ -78,5 +81,9 @@ def create(
     ctx = current()
     with ctx.client() as client:
         uuid = FileNames(ctx, client).one(file)
+        addresses = list(dict.fromkeys(emails))
+        if dry_run:
+            bodies = (present({"email": email, "mail": mail, "name": name}) for email in addresses)
+            return planned(ctx, [("POST", f"/api/v1/files/{uuid}/invites", as_json(body)) for body in bodies])
         invite = partial(client.invites.create, uuid, name=name, mail=mail)
-        return each(ctx, ctx.emitter(_INVITED), list(dict.fromkeys(emails)), "email", invite)
+        return each(ctx, ctx.emitter(_INVITED), addresses, "email", invite)

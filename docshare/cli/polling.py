@@ -7,7 +7,7 @@ refuses for good ends it at once; quiet makes it slower; the rate limit is kept 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.exits import Stop, exit_code
 from docshare.cli.waiting import Trouble, is_final
 from docshare.client.errors import Refused, TransportError
 
@@ -35,19 +35,21 @@ class Rounds(NamedTuple):
 
 def asked(context: "Context", client: "Client", ask: Callable[[], T], rounds: Rounds) -> Iterator[T]:
     """What ``ask`` returns, again and again until the time is over. ``client``: whose pacing holds; it should not
-    repeat by itself. Raises what is refused for good; Stop (11) after failing for too long, or all the time.
+    repeat by itself. Raises what is refused for good; Stop (11; 10 for the rate limit) after failing for too long, or
+    all the time.
     """
     trouble = Trouble(context, rounds.patience)
     ends = None if rounds.timeout is None else context.monotonic() + rounds.timeout
     interval = rounds.interval
-    answered, failure = False, ""
+    answered = False
+    failure: Refused | TransportError | None = None
     while True:
         try:
             found = ask()
         except (Refused, TransportError) as error:
             if is_final(error):
                 raise
-            failure = str(error)
+            failure = error
             pause = trouble.after(error, rounds.interval)
         else:
             trouble.over()
@@ -57,7 +59,7 @@ def asked(context: "Context", client: "Client", ask: Callable[[], T], rounds: Ro
             pause = max(interval * (1 + _JITTER * (2 * client.clock.chance() - 1)), client.spacing())
         left = None if ends is None else ends - context.monotonic()
         if left is not None and left <= 0:
-            if not answered:
-                raise Stop(ExitCode.UNREACHABLE, f"the server could not be reached before the time was over: {failure}")
+            if not answered and failure is not None:
+                raise Stop(exit_code(failure), f"the server could not be reached before the time was over: {failure}")
             return
         context.sleep(pause if left is None else min(pause, left))

@@ -7,6 +7,7 @@ import typer
 from docshare.cli import credentials, memory, prompts
 from docshare.cli.config import check_profile_name, remove_profile, save_profile, use_profile
 from docshare.cli.context import Context, current
+from docshare.cli.dry_run import HIDDEN, Writing, written
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec
 from docshare.cli.settings import profile as profile_in_effect
@@ -94,18 +95,25 @@ def current_profile() -> None:
 
 
 @app.command("use")
-def use(name: Annotated[str, _NAME]) -> None:
+def use(name: Annotated[str, _NAME], dry_run: Writing = False) -> ExitCode:
     """Make a profile the default.
 
     Examples:
 
       docshare profile use work
     """
-    ctx = current()
+    return make_default(current(), name, dry_run=dry_run)
+
+
+def make_default(ctx: Context, name: str, *, dry_run: bool) -> ExitCode:
+    """Make ``name`` the default profile, or with ``dry_run`` say so. Stop (3) if there is none of that name."""
     _known(ctx, name)
+    if dry_run:
+        return written(ctx, ("WRITE", ctx.config.path, {"profile": name}))
     use_profile(ctx.config_dir, name)
     memory.remember_default(ctx, name)
     ctx.note(f"{name} is the default profile now")
+    return ExitCode.OK
 
 
 def _known(ctx: Context, name: str) -> None:
@@ -124,7 +132,8 @@ def add(
     ] = None,
     use_it: Annotated[bool, typer.Option("--use", help="Make it the default.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Change a profile that exists.")] = False,
-) -> None:
+    dry_run: Writing = False,
+) -> ExitCode:
     """Add a profile.
 
     On a terminal the API key is asked for without echo; elsewhere give it on stdin with --with-token. It is kept in
@@ -145,13 +154,18 @@ def add(
     if with_token and token_command:
         raise Stop(ExitCode.USAGE, "--with-token and --token-command exclude each other")
     address = parse_address(url, with_token=False, allow_http=True)
-    token = None if token_command else _token(ctx, with_token)
     values = {"url": address.base, **({"token_command": token_command} if token_command else {})}
+    if dry_run:
+        saved = {"profile": name, "origin": origin_of(url), "token": HIDDEN}
+        secrets = [] if token_command else [("WRITE", ctx.config_dir / credentials.FILE_NAME, saved)]
+        return written(ctx, ("WRITE", ctx.config.path, {"profile": name, **values}), *secrets)
+    token = None if token_command else _token(ctx, with_token)
     save_profile(ctx.config_dir, name, values)
     credentials.save(ctx.config_dir, name, credentials.Credential(origin_of(url), token) if token else None)
     if use_it:
         use_profile(ctx.config_dir, name)
     ctx.note(f"profile {name} saved for {address.base}")
+    return ExitCode.OK
 
 
 def _token(ctx: Context, from_stdin: bool) -> str:
@@ -162,7 +176,7 @@ def _token(ctx: Context, from_stdin: bool) -> str:
 
 
 @app.command("remove")
-def remove(name: Annotated[str, _NAME]) -> None:
+def remove(name: Annotated[str, _NAME], dry_run: Writing = False) -> ExitCode:
     """Remove a profile and its credential.
 
     Examples:
@@ -171,7 +185,11 @@ def remove(name: Annotated[str, _NAME]) -> None:
     """
     ctx = current()
     _known(ctx, name)
+    if dry_run:
+        places = (ctx.config_dir / credentials.FILE_NAME, ctx.config.path)
+        return written(ctx, *(("DELETE", place, {"profile": name}) for place in places))
     prompts.confirm(ctx, f"Remove the profile {name} and forget its credential?")
     credentials.save(ctx.config_dir, name, None)
     remove_profile(ctx.config_dir, name)
     ctx.note(f"profile {name} removed")
+    return ExitCode.OK

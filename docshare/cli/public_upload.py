@@ -9,8 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli import memory, progress
+from docshare.cli.bulk import planned
 from docshare.cli.connection import make_stranger
 from docshare.cli.context import Context, current
+from docshare.cli.dry_run import Sending
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Spec
 from docshare.cli.replacing import one_item
@@ -40,7 +42,8 @@ def upload(
         Path | None, typer.Option("--tokens-out", metavar="F", help="Write both tokens to this new file, as JSON.")
     ] = None,
     no_check: Annotated[bool, typer.Option("--no-check", help="Send it unseen.")] = False,
-) -> None:
+    dry_run: Sending = False,
+) -> ExitCode:
     """Share a document without an account, where the server allows it.
 
     The link works for seven days. The claim token takes the document over into an account (docshare claim), the manage
@@ -57,6 +60,8 @@ def upload(
     printer = ctx.emitter(SHARED)
     with ExitStack() as held:
         item = one_item(ctx, path, name, held, check=not no_check)
+        if dry_run:
+            return planned(ctx, [("POST", "/api/files", f"file={item.name} ({item.size} bytes)")])
         kept = held.enter_context(new_secret_file(tokens_out)) if tokens_out else None
         result = _sent(ctx, item)
         if kept is not None:
@@ -64,6 +69,7 @@ def upload(
             result = {key: value for key, value in result.items() if key not in _TOKENS}
     memory.remember_last(ctx, result)
     printer.emit(result)
+    return ExitCode.OK
 
 
 def _sent(ctx: Context, item: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.output import Column, Spec
 from docshare.cli.text import clean, human_duration
 from docshare.client.errors import Refused
+from docshare.contract.rounding import half_up
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
@@ -51,7 +52,7 @@ def objects(answer: Row, key: str) -> list[Row]:
 
 def amount(value: float) -> str:
     """A number without needless decimals: ``12``, ``66.7``."""
-    return str(int(value)) if value == int(value) else f"{value:.1f}"
+    return str(int(value)) if value == int(value) else f"{half_up(value, 1):.1f}".removesuffix(".0")
 
 
 def who(row: Row, labels: Labels) -> str:

@@ -199,7 +199,7 @@ def _pages_for_people(ctx: Context, rows: Sequence[Row]) -> Spec:
             Column("views", "VIEWS"),
             Column("backTurns", "BACK"),
             Column("avgDurationMs", "AVERAGE", kind="duration"),
-            Column("drawn", "", role="id", show=drawn),
+            Column("drawn", "", role="id", rank=1, show=drawn),
         )
     )
 

@@ -11,6 +11,7 @@ from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Emitter, Spec
 from docshare.cli.readers import amount, number, objects, owner_only
+from docshare.contract.rounding import half_up
 
 Row = Mapping[str, Any]
 
@@ -141,7 +142,7 @@ def annotations(file: File, output: Output = None, force: Force = False) -> None
 def _place(rect: Any) -> str:
     if not isinstance(rect, Mapping):
         return ""
-    left, top, width, height = (amount(round(number(rect, side) * 100)) for side in ("x", "y", "width", "height"))
+    left, top, width, height = (amount(half_up(number(rect, side) * 100)) for side in ("x", "y", "width", "height"))
     return f"{left},{top} {width}x{height} %"
 
 

@@ -17,7 +17,7 @@ _LOCK = ".renewing"
 def fresh_token(context: "Context", profile: str) -> str:
     """The access token of ``profile``, renewed if its time is nearly over. Stop (4) if that is refused."""
     held = credentials.load(context.config_dir, profile)
-    if held is not None and not _is_due(held, context.now()):
+    if held is not None and not is_due(held, context.now()):
         return held.token
     return renew(context, profile, only_if_due=True).token
 
@@ -34,7 +34,7 @@ def renew(context: "Context", profile: str, *, only_if_due: bool = False) -> Cre
         held = credentials.load(context.config_dir, profile)
         if held is None or held.refresh is None or held.client_id is None:
             raise Stop(ExitCode.CREDENTIAL, f"profile {profile} has nothing to renew", hint=_AGAIN)
-        if only_if_due and not _is_due(held, context.now()):
+        if only_if_due and not is_due(held, context.now()):
             return held
         with make_stranger(context, held.origin) as client:
             try:
@@ -56,7 +56,8 @@ def credential_of(origin: str, client_id: str, tokens: "Tokens", now: int) -> Cr
     return Credential(origin, tokens.access, tokens.refresh, ends, client_id, tokens.scopes)
 
 
-def _is_due(held: Credential, now: int) -> bool:
+def is_due(held: Credential, now: int) -> bool:
+    """Whether a credential ends so soon that it is renewed before it is used; ``now`` in milliseconds since 1970."""
     return held.expires_at is not None and now >= held.expires_at - EARLY_MS
 
 

@@ -40,6 +40,7 @@ SETTINGS: dict[str, Setting] = {
     "ca_bundle": Setting("--ca-bundle", "REQUESTS_CA_BUNDLE"),
     "client_id": Setting(),
     "token_command": Setting(),
+    "complete_online": Setting(kind=bool, default=False),
 }
 
 

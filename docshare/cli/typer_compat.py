@@ -17,7 +17,7 @@ import typer.core
 from typer.main import get_command
 
 from docshare.cli.context import current
-from docshare.cli.output import Spec
+from docshare.cli.output import FieldsWanted, Spec
 
 # The base of every usage error; Typer exports only this child of it.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -90,21 +90,25 @@ class App(typer.Typer):
     def command(self, name: str | None = None, *, spec: Spec | None = None, **attrs: Any) -> Callable[[Any], Any]:
         """Register a command; ``cls`` may be a class derived from ``TyperCommand``.
 
-        With ``spec``, what it will print, output options that make no sense for it stop it before it does anything.
+        With ``spec``, what it will print, output options that make no sense for it stop it before it does anything; a
+        command without one prints no data, so ``--fields ?`` lists nothing of it.
         """
         register = super().command(name, **{"cls": TyperCommand, "context_settings": SETTINGS, **attrs})
 
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-            register(function if spec is None else _checked(function, spec))
+            register(_checked(function, spec))
             return function
 
         return decorate
 
 
-def _checked(function: Callable[..., Any], spec: Spec) -> Callable[..., Any]:
+def _checked(function: Callable[..., Any], spec: Spec | None) -> Callable[..., Any]:
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
-        current().emitter(spec)
+        if spec is not None:
+            current().emitter(spec)
+        elif (current().options.fields or "").strip() == "?":
+            raise FieldsWanted(())
         return function(*args, **kwargs)
 
     vars(run)["spec"] = spec  # read again by spec_of; Typer copies it to its own wrapper

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from docshare.cli.cursors import Cursor
-from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.exits import Stop, exit_code
 from docshare.cli.text import human_duration
 from docshare.client.errors import NotConnected, RateLimited, Redirected, Refused, TransportError
 
@@ -37,7 +37,8 @@ class Trouble:
         return self._tries > 0
 
     def after(self, error: Refused | TransportError, interval: float) -> float:
-        """Note one more failure; returns the seconds until the next try. Stop (11) when it has lasted too long."""
+        """Note one more failure; returns the seconds until the next try. Stop (11, or 10 for the rate limit) when it
+        has lasted too long."""
         now = self._ctx.monotonic()
         if not self._tries:
             self._since = now
@@ -45,7 +46,7 @@ class Trouble:
         left = self._patience - (now - self._since)
         if left <= 0:
             lasted = human_duration(int((now - self._since) * 1000))
-            raise Stop(ExitCode.UNREACHABLE, f"gave up after {self._tries} tries in {lasted}: {error}")
+            raise Stop(exit_code(error), f"gave up after {self._tries} tries in {lasted}: {error}")
         self._tell(error, now)
         asked = error.retry_after if isinstance(error, RateLimited) else None
         return min(asked or min(interval * 2.0 ** (self._tries - 1), _LONGEST_BACKOFF), left)

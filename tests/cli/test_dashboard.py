@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,3 +129,10 @@ def test_the_link_is_written_nowhere_on_the_machine(house: Served, shell: Shell)
     places = [path for folder in (shell.home, house.data_dir) for path in folder.rglob("*") if path.is_file()]
     assert places
     assert [path for path in places if token in path.read_bytes()] == []
+
+
+def test_a_dry_run_names_the_account_and_makes_no_link(house: Served, seated: Shell) -> None:
+    (row,) = seated("dashboard", "-n", "--json", "--data", house.data_dir).json
+    assert (row["method"], row["path"]) == ("POST", "/_admin")
+    assert json.loads(row["body"]) == {"command": "login-link", "args": {"email": "owner@example.com"}}
+    assert seated.opened == []

@@ -53,6 +53,10 @@ def test_a_hotspot_is_placed_listed_and_removed(tmp_path: Path, env: dict[str, s
     assert hotspot(env, "list", file["shortId"]) == [first]
     listed = docshare("admin", "hotspot", "list", file["uuid"], env=env)
     assert listed.stdout.split("\t")[:3] == [first["uuid"], "1", "Hi"]
+    removed = docshare("admin", "hotspot", "remove", first["uuid"], env=env).stdout.splitlines()
+    assert [line.split("\t")[0] for line in removed] == [
+        "uuid", "page", "label", "assetId", "rect.x", "rect.y", "rect.width", "rect.height", "fileUuid", "createdAt",
+    ]  # fmt: skip
 
 
 def test_a_file_can_be_named_by_its_link_or_as_the_last_upload(tmp_path: Path, env: dict[str, str]) -> None:

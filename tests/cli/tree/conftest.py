@@ -1,0 +1,16 @@
+"""The town of the tests of the whole tree: made once in each process, since it has something of everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from docshare.server.pdf.engine import Engine
+from tests.cli.tree.town import Town, town_at
+
+
+@pytest.fixture(scope="session")
+def town(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[Town]:
+    with town_at(tmp_path_factory.mktemp("town"), engine) as town:
+        yield town

@@ -1,0 +1,106 @@
+"""``-n`` on every command that changes something: it says what the command would do, and does none of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.cli.tree.table import LEAVES, Leaf
+from tests.cli.tree.town import Town
+from tests.support.shell import Shell
+
+ALONE = ("dashboard", "trigger", "admin backup", "admin restore", "admin check")  # have tests of their own
+CHANGES = {path: leaf for path, leaf in LEAVES.items() if leaf.kind == "change" and leaf.operations}
+WRITES = {path: leaf for path, leaf in LEAVES.items() if leaf.kind == "write"}
+ORDERS = {path: leaf for path, leaf in LEAVES.items() if leaf.kind == "order" and path not in ALONE}
+LATER = "{uuid}"  # of a file that does not exist yet
+
+
+@pytest.mark.parametrize(("path", "leaf"), CHANGES.items(), ids=CHANGES)
+def test_a_dry_run_only_reads_and_says_what_the_command_then_sends(town: Town, path: str, leaf: Leaf) -> None:
+    line = town.filled(leaf.line)
+    town.forget()
+    done = town(line, "-n", "--json")
+    assert done.code == 0, done.err
+    assert all(request.reads for request in town.heard)
+    if path == "apply":  # it says in words of its own what is to be done
+        return
+    assert all(row.keys() <= {"method", "path", "body"} for row in done.json)
+
+    town.forget()
+    assert town(line, "--json").code == leaf.code
+    sent = [(request.method, request.path) for request in town.heard if not request.reads]
+    said = [(row["method"], urlsplit(row["path"]).path) for row in done.json]
+    assert len(said) == len(sent)
+    known = [number for number, (_, place) in enumerate(said) if LATER not in place]
+    assert [said[number] for number in known] == [sent[number] for number in known]
+
+
+def test_a_dry_run_of_a_replay_sends_nothing_to_the_program(town: Town) -> None:
+    line = town.filled(LEAVES["webhooks replay"].line)
+    before = len(town.receiver.hits)
+    (row,) = town(line, "-n", "--json").json
+    assert (row["method"], row["path"]) == ("POST", town.receiver.url)
+    assert len(town.receiver.hits) == before
+    assert town(line).code == 0
+    assert len(town.receiver.hits) == before + 1
+
+
+@pytest.mark.parametrize(("path", "leaf"), WRITES.items(), ids=WRITES)
+def test_a_dry_run_leaves_the_files_of_this_machine_and_names_those_that_would_change(
+    town: Town, tmp_path: Path, path: str, leaf: Leaf
+) -> None:
+    line, key = town.filled(leaf.line), f"{town.world.pia.key}\n".encode()
+    home = tmp_path / "home"
+    shutil.copytree(town.shell.home, home)
+    shell = Shell(home, town.shell.env["DOCSHARE_URL"], town.shell.time)
+    del shell.env["DOCSHARE_TOKEN"]  # what is kept in files counts here
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\necho '# a remark' >> \"$1\"\n")
+    editor.chmod(0o755)
+    shell.env["EDITOR"] = str(editor)
+    before = contents(home)
+    town.forget()
+    done = shell(*line.split(), "-n", "--json", stdin=key)
+    assert done.code == 0, done.err
+    assert all(request.reads for request in town.heard)
+    assert contents(home) == before
+    named = {row["path"] for row in done.json if row["method"] in ("WRITE", "DELETE")}
+
+    ended = shell(*line.split(), "--yes", stdin=key)
+    assert ended.code == (4 if path == "auth refresh" else 0), ended.err  # its token was never given out
+    after = contents(home)
+    changed = {str(home / name) for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    assert changed == (set() if path == "auth refresh" else named)
+
+
+def contents(home: Path) -> dict[str, bytes]:
+    """Every file that matters: caches and locks may come and go."""
+    return {
+        str(path.relative_to(home)): path.read_bytes()
+        for path in home.rglob("*")
+        if path.is_file() and path.name not in (".lock", ".renewing") and "cache" not in path.parts
+    }
+
+
+@pytest.mark.parametrize(("path", "leaf"), ORDERS.items(), ids=ORDERS)
+def test_a_dry_run_of_an_operator_says_the_order_and_leaves_the_instance(town: Town, path: str, leaf: Leaf) -> None:
+    line = town.filled(leaf.line)
+    store = town.world.rt.db
+    before = store.rows("SELECT total_changes()"), store.rows("PRAGMA data_version")
+    (row,) = town(line, "-n", "--json").json
+    assert (row["method"], row["path"]) == ("POST", "/_admin")
+    assert json.loads(row["body"])["command"] == path.removeprefix("admin ")
+    assert (store.rows("SELECT total_changes()"), store.rows("PRAGMA data_version")) == before
+
+
+@pytest.mark.parametrize(("path", "leaf"), ORDERS.items(), ids=ORDERS)
+def test_a_dry_run_still_refuses_a_directory_without_data(town: Town, tmp_path: Path, path: str, leaf: Leaf) -> None:
+    nowhere = tmp_path / "nowhere"
+    done = town(leaf.line, "-n", "--data", str(nowhere))
+    assert done.code == (0 if path == "admin account create" else 2)
+    assert not nowhere.exists()

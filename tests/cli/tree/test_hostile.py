@@ -1,0 +1,62 @@
+"""Text from a server that would like to draw on the screen or to be run: every command shows it and obeys none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.cli.tree.table import LEAVES, Leaf
+from tests.cli.tree.town import ROOT, Town
+
+HOSTILE = "\x1b]0;gone\x07\x1b[2J\x9b31m\u202egnp\u2066[/]\n\r\t$(touch pwned)`touch pwned`'\";touch pwned;%n\\"
+# Words whose form the API fixes; everything else can be what somebody typed.
+FIXED = re.compile(
+    r"uuid|.*Uuid|id|shortId|.*[Uu]rl|.*At|timestamp|event|events|kind|format|tier|state|type|status|sha256|mimeType|"
+    r"viewerMode|code|class|reason|country|slug|version|scope.*|origin|operation|limits|subscription|width|height|"
+    r"author_url|provider_url|session.*|.*Token|secret|account|stream|cursor|kinds"
+)
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+READS = {path: leaf for path, leaf in LEAVES.items() if leaf.kind == "read"}
+
+
+def poisoned(answer: Any, key: str = "") -> Any:
+    """``answer`` with hostile words behind every text that can be somebody's own."""
+    if isinstance(answer, dict):
+        return {name: poisoned(value, name) for name, value in answer.items()}
+    if isinstance(answer, list):
+        return [poisoned(value, key) for value in answer]
+    return answer + HOSTILE if isinstance(answer, str) and not FIXED.fullmatch(key) else answer
+
+
+@pytest.fixture
+def hostile(town: Town) -> Iterator[Town]:
+    """The town, whose texts are all hostile."""
+    town.bend = poisoned
+    try:
+        yield town
+    finally:
+        town.bend = None
+
+
+def harmless(text: str) -> bool:
+    """Whether a terminal that shows ``text`` does nothing but show it; colours are our own."""
+    return all(char.isprintable() or char in "\n\t" for char in COLOURS.sub("", text))
+
+
+@pytest.mark.parametrize(("path", "leaf"), READS.items(), ids=READS)
+def test_hostile_text_is_shown_and_not_obeyed(hostile: Town, path: str, leaf: Leaf) -> None:
+    for tty, form in ((True, "table"), (False, "tsv")):
+        done = hostile(leaf.line, "--format", form, "--progress", "none", tty=tty)
+        assert done.code == leaf.code, done.err
+        assert harmless(done.out + done.err), [char for char in done.out + done.err if not harmless(char)]
+    assert not list(ROOT.glob("pwned"))
+
+
+def test_the_texts_were_hostile_indeed(hostile: Town) -> None:
+    """Otherwise the test above could not fail."""
+    shown = hostile("files list").out
+    assert r"\x1b]0;gone\x07\x1b[2J\x9b31m\u202egnp" in shown
+    assert "[/]" in shown

@@ -1,0 +1,81 @@
+"""Every command of the tree: it is in the table, explains itself, and its examples are understood."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from docshare.cli import reference
+from docshare.cli.tree import Command, resolved
+from docshare.cli.typer_compat import TyperCommand
+from tests.cli.tree.table import KINDS, LEAVES
+from tests.support.fakefeed import FakeTime
+from tests.support.shell import Shell
+
+_SHELL = {"|", "||", ">", ">>", "<", "&&", ";", ")"}  # where an example is the shell's again
+
+TREE = {" ".join(command.path): command for command in resolved().walk() if not command.children}
+SHORT = {" ".join(command.same_as): (path,) for path, command in TREE.items() if command.same_as}
+DRY = "--dry-run"
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, str]:
+    return reference.files()
+
+
+def test_the_table_has_every_command_and_no_other() -> None:
+    assert sorted(LEAVES) == sorted(TREE)
+    assert {leaf.kind for leaf in LEAVES.values()} <= set(KINDS)
+
+
+@pytest.mark.parametrize("path", LEAVES)
+def test_what_changes_something_has_a_dry_run_and_nothing_else_has(path: str) -> None:
+    options = {name for option in TREE[path].options for name in option.names}
+    assert (DRY in options) == (LEAVES[path].kind in ("change", "write", "order") or path == "lint")
+    assert DRY not in options or ("--dry-run", "-n") in [option.names for option in TREE[path].options]
+
+
+@pytest.mark.parametrize(("path", "command"), TREE.items(), ids=TREE)
+def test_a_command_explains_itself_its_arguments_and_its_options(path: str, command: Command) -> None:
+    assert re.fullmatch(r"[A-Z].*[.?]", command.summary), command.summary
+    assert "\nExamples:\n" in command.help
+    for part in (*command.options, *command.arguments):
+        assert re.fullmatch(r"\S.*[.?\]]", part.help), part
+
+
+@pytest.mark.parametrize(("path", "command"), TREE.items(), ids=TREE)
+def test_the_examples_of_a_command_are_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, command: Command
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(TyperCommand, "invoke", lambda command, context: asked.append(context.command_path) or 0)
+    shell = Shell(tmp_path, "http://127.0.0.1:9", FakeTime())
+    examples = [line for line in command.help.partition("Examples:")[2].splitlines() if "docshare " in line]
+    for example in examples:
+        done = shell(*words(example))
+        assert (done.code, done.err) == (0, ""), example
+    assert len(asked) == len(examples)
+    names = (path, " ".join(command.same_as)) if command.same_as else (path, *SHORT.get(path, ()))
+    assert any(f"docshare {name}" in asked for name in names)
+
+
+def words(example: str) -> list[str]:
+    """The words that the shell gives to docshare for the line ``example``."""
+    line = re.split(r"(?:^|[\s(])docshare ", example, maxsplit=1)[1]
+    line = re.sub(r"\$\([^()]*\)", "x", line)  # what another program says
+    lexer = shlex.shlex(line.split(')"')[0], posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    return list(itertools.takewhile(lambda word: word not in _SHELL, lexer))
+
+
+def test_a_command_has_a_page_and_is_completed_in_every_shell(made: dict[str, str]) -> None:
+    scripts = [text for path, text in made.items() if path.startswith("completions/")]
+    assert len(scripts) == 4
+    for path in LEAVES:
+        assert f"man/man1/docshare-{path.replace(' ', '-')}.1" in made
+        assert all(f"'{path}'" in text for text in scripts), path

@@ -1,0 +1,79 @@
+"""Every command that asks a server, under every kind of screen, pipe and environment."""
+
+from __future__ import annotations
+
+import re
+import socket
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from docshare.cli.text import cell_width
+from tests.cli.tree.table import LEAVES, Leaf
+from tests.cli.tree.town import Town
+from tests.support.shell import Ended
+
+READS = {path: leaf for path, leaf in LEAVES.items() if leaf.kind in ("read", "offline")}
+HEADER = re.compile(r"[A-Z][A-Z ]+\n")  # of a table; single things may have lines of any length
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Mode(NamedTuple):
+    """``tty``: all streams are a terminal; ``env`` besides; ``colour``: whether there may be any."""
+
+    tty: bool
+    env: dict[str, str]
+    colour: bool = False
+
+
+MODES = {
+    "a terminal": Mode(True, {}, colour=True),
+    "NO_COLOR": Mode(True, {"NO_COLOR": "1"}),
+    "a dumb terminal": Mode(True, {"TERM": "dumb"}),
+    "a narrow terminal": Mode(True, {"COLUMNS": "40", "NO_COLOR": "1"}),
+    "a terminal in CI": Mode(True, {"CI": "1", "NO_COLOR": "1"}),
+    "a pipe with forced colour": Mode(False, {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}),
+    "a pipe": Mode(False, {}),
+}
+
+
+# Nothing in their rows can be cut short or left out.
+RIGID = ("readership export", "variants list", "webhooks deliveries", "webhooks kinds")
+
+
+def data(path: str, done: Ended) -> str:
+    """What a program reads: forced colour is for people, thus for remarks and for a manual too."""
+    return "" if path == "help" else done.out
+
+
+@pytest.mark.parametrize(("path", "leaf"), READS.items(), ids=READS)
+def test_a_command_fits_every_screen(town: Town, path: str, leaf: Leaf) -> None:
+    for name, mode in MODES.items():
+        done = town(leaf.line, "--progress", "none", env=mode.env, tty=mode.tty)
+        assert done.code == leaf.code, (name, done.err)
+        text = done.out + done.err
+        assert mode.colour or "\x1b" not in (text if mode.tty else data(path, done)), name
+        assert "\x1b" not in COLOURS.sub("", text), name
+        if "COLUMNS" in mode.env and HEADER.match(done.out) and path not in RIGID:
+            assert max(map(cell_width, done.lines)) <= int(mode.env["COLUMNS"]), name
+
+
+@pytest.mark.parametrize("path", [path for path, leaf in LEAVES.items() if leaf.kind == "read"])
+def test_reading_works_where_nothing_can_be_kept(town: Town, tmp_path: Path, path: str) -> None:
+    (tmp_path / "file").write_text("")
+    places = {f"DOCSHARE_{kind}_DIR": str(tmp_path / "file" / kind) for kind in ("CONFIG", "STATE", "CACHE")}
+    done = town(LEAVES[path].line, "--json", env=places)
+    assert done.code == LEAVES[path].code, done.err
+
+
+@pytest.mark.parametrize("path", [path for path, leaf in LEAVES.items() if leaf.kind == "offline"])
+def test_a_command_that_needs_no_server_opens_no_socket(town: Town, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    line = town.filled(LEAVES[path].line)
+    for way in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, way, _refuse)
+    assert town(line).code == LEAVES[path].code
+
+
+def _refuse(*_: object) -> None:
+    raise AssertionError("a socket was opened")

@@ -1,0 +1,105 @@
+"""Secrets that were handed in by environment, file, stdin and option: they go to the server they are for, and nowhere
+else: not to a screen, a log, a file of ours, a dry run, or the words of a program that is started."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.tree.table import LEAVES
+from tests.cli.tree.town import Town
+from tests.support.fakefeed import FakeApi, FakeTime, fake_api, problem
+from tests.support.shell import Shell
+
+MARK = "SENTINEL"
+TOKEN = f"ds_live_{MARK}TOKEN{'t' * 20}"
+SECRET = "whsec_" + "5ec2e7" * 11
+LINES = {
+    **{path: leaf.line for path, leaf in LEAVES.items() if leaf.kind in ("change", "read", "offline")},
+    "settings set": "settings set {file} --password-file {password}",
+    "upload": "upload {deck} --password-file {password}",
+    "claim": "claim --token-file {sentinel}",
+    "design import": "design import {source} --jwt-file {sentinel} --design-token-file {sentinel}",
+    "design status": "design status --jwt-file {sentinel} --design-token-file {sentinel}",
+    "import": "import {source} --design-user-token-file {sentinel} --design-token-file {sentinel}",
+    "webhooks sign": "webhooks sign {body} --secret-file {sentinel}",
+    "webhooks verify": "webhooks verify {body} --secret-file {sentinel} --signature t=1,v1=00",
+    "webhooks replay": "webhooks replay {saved} --to {hook} --secret-file {sentinel}",
+}
+SHOWN = ("auth token",)  # this one is for printing it
+
+
+@pytest.fixture(scope="module")
+def wall() -> Iterator[FakeApi]:
+    """A server that refuses everything, and says again what it was sent."""
+    with fake_api() as api:
+        api.next_answer = lambda method, path: (
+            lambda heard: problem(
+                400, "bad_request", f"{heard.headers['Authorization']} {heard.body[:4000].decode('utf-8', 'replace')}"
+            )
+        )
+        yield api
+
+
+@pytest.fixture
+def shell(town: Town, wall: FakeApi, tmp_path: Path) -> Shell:
+    home = tmp_path / "home"
+    shutil.copytree(town.shell.home, home)
+    shell = Shell(home, wall.url, FakeTime())
+    shell.env["DOCSHARE_TOKEN"] = TOKEN
+    return shell
+
+
+@pytest.mark.parametrize("path", [path for path in LINES if path not in SHOWN])
+def test_a_secret_is_neither_shown_nor_kept(town: Town, shell: Shell, tmp_path: Path, path: str) -> None:
+    for name, text in (("sentinel", f"{MARK}.in-a-file.of-its-own"), ("password", f"{MARK}-password")):
+        (tmp_path / name).write_text(text)
+    line = (
+        LINES[path].replace("{sentinel}", str(tmp_path / "sentinel")).replace("{password}", str(tmp_path / "password"))
+    )
+    words = town.words(line)
+    dry = ["-n"] if LEAVES[path].kind == "change" else []
+    for options in (["-vv"], ["-vv", "--json"], [*dry, "-vv", "--json"]):
+        done = shell(*words, *options, "--retries", "0", "--max-wait", "0s")
+        assert MARK not in done.out + done.err, options
+    kept = [path for path in shell.home.rglob("*") if path.is_file() and MARK.encode() in path.read_bytes()]
+    assert kept == []
+
+
+def test_a_crash_says_nothing_of_a_secret(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def explode(*_: object) -> None:
+        raise ZeroDivisionError(f"with {TOKEN}")
+
+    monkeypatch.setattr("docshare.client.files.Files.list", explode)
+    done = shell("files", "list", env={"DOCSHARE_DEBUG": "1"})
+    assert done.code == 1
+    report = (shell.home / "state" / "crash.log").read_text()
+    assert "ZeroDivisionError" in report
+    assert MARK not in done.out + done.err + report
+
+
+def test_a_program_that_is_started_finds_no_secret_in_its_words(town: Town, tmp_path: Path) -> None:
+    out = tmp_path / "words"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ncat /proc/$$/cmdline >> {out}\n")
+    program.chmod(0o755)
+    done = town(f"events tail --once --from start --no-cursor --exec {program}")
+    assert done.code == 0, done.err
+    assert str(program) in out.read_text()
+    assert town.world.pia.key not in out.read_text()
+
+
+def test_a_saved_credential_stands_in_one_file_that_only_its_owner_reads(shell: Shell) -> None:
+    del shell.env["DOCSHARE_TOKEN"]
+    assert (
+        shell("profile", "add", "mine", "--url", "https://docs.example", "--with-token", stdin=TOKEN.encode()).code == 0
+    )
+    kept = [path for path in shell.home.rglob("*") if path.is_file() and MARK.encode() in path.read_bytes()]
+    assert [path.name for path in kept] == ["credentials.json"]
+    assert kept[0].stat().st_mode & 0o777 == 0o600
+    assert json.loads(kept[0].read_text())["profiles"]["mine"]["token"] == TOKEN
+    assert MARK not in shell("profile", "list", "--json", "-vv").out
