@@ -90,7 +90,6 @@ _docshare() {
             'settings|export') command='settings export' ;;
             'settings|apply') command='settings apply' ;;
             'settings|copy') command='settings copy' ;;
-            'variants|create') command='variants create' ;;
             'variants|list') command='variants list' ;;
             'variants|show') command='variants show' ;;
             'variants|update') command='variants update' ;;
@@ -98,6 +97,7 @@ _docshare() {
             'variants|restore') command='variants restore' ;;
             'variants|delete') command='variants delete' ;;
             'variants|redact') command='variants redact' ;;
+            'variants|create') command='variants create' ;;
             'variants|export') command='variants export' ;;
             'invites|list') command='invites list' ;;
             'invites|create') command='invites create' ;;
@@ -201,13 +201,6 @@ _docshare() {
     word=${typed##*[:=]}
     [[ $COMP_WORDBREAKS == *[:=]* ]] && skip=$((${#typed} - ${#word}))
     case "$command|$before" in
-        'upload|--name') :; return ;;
-        'upload|--files-from') _docshare_local; return ;;
-        'upload|--include') :; return ;;
-        'upload|--print') :; return ;;
-        'upload|--manifest') :; return ;;
-        'upload|--jobs') :; return ;;
-        'upload|--variants-csv') _docshare_local; return ;;
         'upload|--mode') _docshare_reply standard flipbook swipe magazine; return ;;
         'upload|--password-file') _docshare_local; return ;;
         'upload|--expires') :; return ;;
@@ -217,6 +210,13 @@ _docshare() {
         'upload|--slug') :; return ;;
         'upload|--set') _docshare_reply viewerMode=standard viewerMode=flipbook viewerMode=swipe viewerMode=magazine allowDownload=true allowDownload=false showExpiry=true showExpiry=false requireEmail=true requireEmail=false notifyOnView=true notifyOnView=false deleteAt= neverExpire=true neverExpire=false viewLimit= pageRange= gateFields= gateDomains= askReceipt=true askReceipt=false commentsEnabled=true commentsEnabled=false commentsAllowPublic=true commentsAllowPublic=false notifyOnComment=true notifyOnComment=false marksEnabled=true marksEnabled=false annotationsEnabled=true annotationsEnabled=false watermark=true watermark=false slug= detachDesignToolDesign=true detachDesignToolDesign=false designToolUpdatesEnabled=true designToolUpdatesEnabled=false background.type=solid background.type=gradient background.type=image background.color= background.preset=dusk background.preset=sand background.preset=slate background.preset=forest background.preset=blush background.preset=mono background.assetId= background.fit=cover background.fit=contain background.blur= background.dim= logo.assetId= logo.position=tl logo.position=tr logo.position=bl logo.position=br logo.size=s logo.size=m logo.size=l logo.size=xl logo.linkUrl= logo.hideBadge=true logo.hideBadge=false page.shadow= page.rounded= page.edges=true page.edges=false page.coverAlone=true page.coverAlone=false flip.speedMs= flip.sound=true flip.sound=false flip.rtl=true flip.rtl=false flip.layout=adaptive flip.layout=single flip.layout=double swipe.autoAdvance=true swipe.autoAdvance=false swipe.intervalMs= protect.contextMenu=true protect.contextMenu=false protect.print=true protect.print=false protect.select=true protect.select=false protect.blurOnLeave=true protect.blurOnLeave=false ga4Id= brand.accentColor= brand.toolbarTheme=light brand.toolbarTheme=dark brand.toolbarTheme=auto brand.badgePosition=tl brand.badgePosition=tr brand.badgePosition=bl brand.badgePosition=br cta.label= cta.url= cta.style=solid cta.style=outline cta.color= cta.position=tl cta.position=tr cta.position=bl cta.position=br cta.position=bar watermarkStyle.opacity= watermarkStyle.density=sparse watermarkStyle.density=normal watermarkStyle.density=dense; return ;;
         'upload|--settings') _docshare_local; return ;;
+        'upload|--name') :; return ;;
+        'upload|--files-from') _docshare_local; return ;;
+        'upload|--include') :; return ;;
+        'upload|--print') :; return ;;
+        'upload|--manifest') :; return ;;
+        'upload|--jobs') :; return ;;
+        'upload|--variants-csv') _docshare_local; return ;;
         'import|--name') :; return ;;
         'import|--print') :; return ;;
         'import|--design-user-token-file') _docshare_local; return ;;
@@ -260,15 +260,6 @@ _docshare() {
         'download|--output'|'download|-o') _docshare_local; return ;;
         'replace|--name') :; return ;;
         'claim|--token-file') _docshare_local; return ;;
-        'variants create|--label') :; return ;;
-        'variants create|--pages') :; return ;;
-        'variants create|--count') :; return ;;
-        'variants create|--label-template') :; return ;;
-        'variants create|--from-csv') _docshare_local; return ;;
-        'variants create|--label-column') :; return ;;
-        'variants create|--delimiter') :; return ;;
-        'variants create|--out') _docshare_local; return ;;
-        'variants create|--qr') _docshare_local; return ;;
         'variants show|--file') _docshare_cached files; return ;;
         'variants update|--file') _docshare_cached files; return ;;
         'variants update|--label') :; return ;;
@@ -280,6 +271,15 @@ _docshare() {
         'variants redact|--file') _docshare_cached files; return ;;
         'variants redact|--confirm') :; return ;;
         'variants redact|--count') :; return ;;
+        'variants create|--label') :; return ;;
+        'variants create|--pages') :; return ;;
+        'variants create|--count') :; return ;;
+        'variants create|--label-template') :; return ;;
+        'variants create|--from-csv') _docshare_local; return ;;
+        'variants create|--label-column') :; return ;;
+        'variants create|--delimiter') :; return ;;
+        'variants create|--out') _docshare_local; return ;;
+        'variants create|--qr') _docshare_local; return ;;
         'variants export|--out') _docshare_local; return ;;
         'invites create|--name') :; return ;;
         'assets add|--kind') :; return ;;
@@ -423,7 +423,7 @@ _docshare() {
         'serve|--exec') :; return ;;
         'serve|--log') :; return ;;
         'serve|--threads') :; return ;;
-        'serve|--ready-file') _docshare_local; return ;;
+        'serve|--ready-file') _docshare_cached files; return ;;
         'dashboard|--email') :; return ;;
         'dashboard|--data') _docshare_local; return ;;
         'trigger|--file') _docshare_cached files; return ;;
@@ -514,7 +514,7 @@ _docshare() {
     commands= options=
     case $command in
         '') commands='upload import files settings ls show rm download replace claim variants invites assets design qr push apply lint public open events gate readership pending wait explain webhooks whoami serve dashboard trigger admin auth profile config discover api doctor completion help' options='' ;;
-        'upload') commands='' options='--name --files-from --null -0 --recursive -r --include --print --manifest --update --skip-existing --jobs --fail-fast --check --no-check --lint --qr --copy --open --rollback --variants-csv --dry-run -n --mode --password-file --password-prompt --download --no-download --expires --hide-expiry --show-expiry --views --pages --require-email --no-require-email --email-domain --notify --no-notify --watermark --no-watermark --receipt --no-receipt --slug --set --settings --help -h' ;;
+        'upload') commands='' options='--mode --password-file --password-prompt --download --no-download --expires --hide-expiry --show-expiry --views --pages --require-email --no-require-email --email-domain --notify --no-notify --watermark --no-watermark --receipt --no-receipt --slug --set --settings --name --files-from --null -0 --recursive -r --include --print --manifest --update --skip-existing --jobs --fail-fast --check --no-check --lint --qr --copy --open --rollback --variants-csv --dry-run -n --help -h' ;;
         'import') commands='' options='--name --print --qr --copy --open --design-user-token-file --design-token-file --dry-run -n --help -h' ;;
         'files') commands='download replace wait list show delete restore' options='--help -h' ;;
         'files download') commands='' options='--output -o --force --help -h' ;;
@@ -538,8 +538,7 @@ _docshare() {
         'download') commands='' options='--output -o --force --help -h' ;;
         'replace') commands='' options='--name --keep-anchors --check --no-check --dry-run -n --help -h' ;;
         'claim') commands='' options='--token-file --dry-run -n --help -h' ;;
-        'variants') commands='create list show update revoke restore delete redact export' options='--help -h' ;;
-        'variants create') commands='' options='--label --download --no-download --pages --count --label-template --from-csv --label-column --delimiter --out --qr --skip-duplicates --partial --dry-run -n --help -h' ;;
+        'variants') commands='list show update revoke restore delete redact create export' options='--help -h' ;;
         'variants list') commands='' options='--active --revoked --redacted --help -h' ;;
         'variants show') commands='' options='--file --help -h' ;;
         'variants update') commands='' options='--file --label --clear-label --download --no-download --pages --overrides --replace-overrides --clear-overrides --dry-run -n --help -h' ;;
@@ -547,6 +546,7 @@ _docshare() {
         'variants restore') commands='' options='--file --dry-run -n --help -h' ;;
         'variants delete') commands='' options='--file --dry-run -n --help -h' ;;
         'variants redact') commands='' options='--file --confirm --count --dry-run -n --help -h' ;;
+        'variants create') commands='' options='--label --download --no-download --pages --count --label-template --from-csv --label-column --delimiter --out --qr --skip-duplicates --partial --dry-run -n --help -h' ;;
         'variants export') commands='' options='--out --force --help -h' ;;
         'invites') commands='list create' options='--help -h' ;;
         'invites list') commands='' options='--help -h' ;;
@@ -695,7 +695,6 @@ _docshare() {
             'rm') _docshare_cached files ;;
             'download') _docshare_cached files ;;
             'replace') _docshare_cached files ;;
-            'variants create') _docshare_cached files ;;
             'variants list') _docshare_cached files ;;
             'variants show') _docshare_cached variants ;;
             'variants update') _docshare_cached variants ;;
@@ -703,6 +702,7 @@ _docshare() {
             'variants restore') _docshare_cached variants ;;
             'variants delete') _docshare_cached variants ;;
             'variants redact') _docshare_cached variants ;;
+            'variants create') _docshare_cached files ;;
             'variants export') _docshare_cached files ;;
             'invites list') _docshare_cached files ;;
             'invites create') _docshare_cached files ;;

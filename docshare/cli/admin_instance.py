@@ -37,7 +37,10 @@ def instance(context: typer.Context, data: Path | None) -> Path:
 
 @contextmanager
 def owned(directory: Path) -> Iterator[None]:
-    """Own the data directory for the length of the block; Stop (7) where a server does."""
+    """Own the data directory for the length of the block; Stop (7) where a server does, AlreadyLocked
+    where a backup reads it."""
+    from docshare.server.backup.durable import give_to_owner
+    from docshare.server.blobs import HOLD
     from docshare.server.instance import owner_of
     from docshare.server.lock import AlreadyLocked, DirectoryLock
 
@@ -50,6 +53,10 @@ def owned(directory: Path) -> Iterator[None]:
             owner = owner_of(directory)
             who = f": process {owner.pid} at {owner.base_url}" if owner else ""
             raise Stop(ExitCode.CONFLICT, f"a server runs on {directory}{who}", hint="Stop it first.") from None
+        if (directory / "docshare.db").exists():
+            stack.enter_context(DirectoryLock(directory, HOLD))
+        # Their server must open them, where root works on somebody's directory.
+        give_to_owner(directory, *(path for path in (directory / "lock", directory / HOLD) if path.exists()))
         yield
 
 
@@ -67,10 +74,14 @@ def troubles(directory: Path | None) -> Iterator[None]:
     except BadBackup as error:
         raise Stop(ExitCode.CHECK_FAILED, f"the backup cannot be used: {error}", hint="Nothing was changed.") from None
     except AlreadyLocked:
-        raise Stop(ExitCode.CONFLICT, f"another backup of {directory} is being made") from None
+        raise Stop(
+            ExitCode.CONFLICT, f"{directory} is being backed up or restored", hint="Wait until that has ended."
+        ) from None
     except NoRoom as error:
         raise Stop(ExitCode.USAGE, f"there is not enough room: {error}") from None
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
+            raise Stop(ExitCode.USAGE, "there is not enough room for a copy of the database") from None
         raise Stop(ExitCode.CHECK_FAILED, f"the database cannot be read: {error}") from None
     except OSError as error:
         raise Stop(ExitCode.USAGE, f"{error.filename or 'the disk'}: {error.strerror or error}") from None

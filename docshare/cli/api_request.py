@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from docshare.cli.connection import keep_secret, secret_name
 from docshare.cli.dry_run import HIDDEN, as_json
 from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.inputs import STDIN, read_whole
 from docshare.cli.setting_values import from_json
-from docshare.cli.sources import STDIN, read_whole
 from docshare.client.address import origin_of
 
 if TYPE_CHECKING:

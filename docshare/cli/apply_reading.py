@@ -9,10 +9,11 @@ from docshare.cli.apply_wishes import FileWish, HookWish, VariantWish, Wishes
 from docshare.cli.apply_yaml import Mistakes, Node, read_yaml
 from docshare.cli.arguments import sha256_of
 from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.inputs import read_text
 from docshare.cli.overrides import Overrides, overrides_of
 from docshare.cli.setting_changes import Changes
 from docshare.cli.setting_schema import VIEWER, canonical, is_whole, known
-from docshare.cli.setting_values import check, is_duration, moment, read_text, window
+from docshare.cli.setting_values import check, is_duration, moment, window
 from docshare.cli.sources import Item, checked, items_of
 from docshare.cli.text import seconds
 from docshare.cli.webhook_urls import check_format, check_url

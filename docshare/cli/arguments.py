@@ -9,16 +9,17 @@ from urllib.parse import unquote, urlsplit
 
 from docshare.cli import memory
 from docshare.cli.exits import ExitCode, Stop
+from docshare.contract.patterns import Pattern
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
     from docshare.client import Client
 
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
-_SHORT_ID = re.compile(r"[0-9A-Za-z]{12}", re.ASCII)
+_UUID = Pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
+_SHORT_ID = Pattern(r"[0-9A-Za-z]{12}", re.ASCII)
 _SCHEMES = ("http://", "https://")
 _LAST = "@last"
-_SLUG = re.compile(r"[a-z0-9-]{1,64}", re.ASCII)
+_SLUG = Pattern(r"[a-z0-9-]{1,64}", re.ASCII)
 
 FILE_HELP = "UUID, short id, share link, slug:NAME or @last."
 OPERATOR_HELP = "UUID, short id, share link or @last."

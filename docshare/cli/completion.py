@@ -8,6 +8,7 @@ import typer
 import docshare
 from docshare.cli.context import current
 from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.output import Spec, says_json
 from docshare.cli.typer_compat import App
 
 app = App()
@@ -46,4 +47,8 @@ def completion(
     script = next((place / SCRIPTS[shell] for place in _PLACES if (place / SCRIPTS[shell]).is_file()), None)
     if script is None:
         raise Stop(ExitCode.ERROR, "the completion scripts are missing from this installation")
-    ctx.write(script.read_text(encoding="utf-8"))
+    text = script.read_text(encoding="utf-8")
+    if says_json(ctx):
+        ctx.emit({"shell": shell, "script": text}, Spec())
+    else:
+        ctx.write(text)

@@ -8,7 +8,7 @@ from docshare.cli.activity_words import event_words
 from docshare.cli.cursors import ACTIVITY_FEED
 from docshare.cli.feed import Choice, moment_of
 from docshare.cli.output import Column, Spec, dig
-from docshare.cli.text import clean, human_duration
+from docshare.cli.text import clean, human_duration, pages_in_words
 from docshare.contract.streams import ACTIVITY, STREAMS
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _when(row: Mapping[str, Any]) -> str:
 
 def _pages(row: Mapping[str, Any]) -> str:
     count = row.get("pagesViewed")
-    return "" if not isinstance(count, int) else f"{count} page" if count == 1 else f"{count} pages"
+    return pages_in_words(count) if isinstance(count, int) else ""
 
 
 def _fields(row: Mapping[str, Any]) -> str:

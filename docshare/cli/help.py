@@ -7,6 +7,7 @@ import typer
 from docshare.cli import topics
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.output import Spec, says_json
 from docshare.cli.typer_compat import App, help_of
 
 app = App()
@@ -38,15 +39,23 @@ def help_on(
 
 
 def _list_topics(ctx: Context) -> None:
+    summaries = {topic: topics.summary(topic) for topic in topics.TOPICS}
+    if says_json(ctx):
+        ctx.emit([{"topic": topic, "summary": summary} for topic, summary in summaries.items()], Spec())
+        return
     ctx.print("Topics:")
-    for line in topics.rows((topic, topics.summary(topic)) for topic in topics.TOPICS):
+    for line in topics.rows(summaries.items()):
         ctx.print(line)
     ctx.print("\nCommands: docshare --help, or docshare help COMMAND")
 
 
 def _print_topic(ctx: Context, topic: str) -> None:
+    text = topics.load(topic)
+    if says_json(ctx):
+        ctx.emit({"topic": topic, "text": text}, Spec())
+        return
     screen = ctx.out_screen
-    first, *rest = topics.load(topic).splitlines()
+    first, *rest = text.splitlines()
     ctx.print(screen.paint("bold", first))
     for line in rest:
         ctx.print(screen.paint("bold", line[2:].upper()) if line.startswith("# ") else line)
@@ -57,6 +66,14 @@ def _print_command(ctx: Context, words: list[str]) -> None:
 
     text = help_of(root, words)
     if text is None:
-        known = ", ".join(topics.TOPICS)
-        raise Stop(ExitCode.USAGE, f"no topic or command {' '.join(words)!r}", hint=f"Topics: {known}.")
-    ctx.print(text)
+        raise Stop(ExitCode.USAGE, f"no topic or command {' '.join(words)!r}", hint=_near(" ".join(words)))
+    if says_json(ctx):
+        ctx.emit({"command": " ".join(words), "text": text}, Spec())
+    else:
+        ctx.print(text)
+
+
+def _near(words: str) -> str:
+    """Topics that speak of ``words``; where none does, all there are."""
+    telling = [topic for topic in topics.TOPICS if words.casefold() in topics.load(topic).casefold()]
+    return f"Topics that speak of it: {', '.join(telling)}." if telling else f"Topics: {', '.join(topics.TOPICS)}."

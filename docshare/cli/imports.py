@@ -15,7 +15,7 @@ from docshare.cli.terminal import Screen
 from docshare.cli.text import clean
 from docshare.cli.token_file import read_token, require_one_stdin
 from docshare.cli.typer_compat import App
-from docshare.cli.upload_report import PRINTED, printed_word
+from docshare.cli.upload_rows import PRINTED, printed_word
 from docshare.cli.uploading import at_file_limit
 from docshare.client.errors import Refused
 from docshare.contract import fields

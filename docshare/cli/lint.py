@@ -12,6 +12,7 @@ import typer
 
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop, exit_code, problem_exit
+from docshare.cli.inputs import STDIN
 from docshare.cli.lint_report import FOUND, Report, Verdict, chosen_checks, fail_on_word, plan_word
 from docshare.cli.sources import Item, checked, items_of, plan_of
 from docshare.cli.storage import unwritable
@@ -89,6 +90,8 @@ def lint(
         raise Stop(ExitCode.USAGE, "--plan and --account exclude each other")
     if (output is not None or force or dry_run or not title) and not strip:
         raise Stop(ExitCode.USAGE, "-o, --force, --no-title and -n are about a clean copy, which needs --strip")
+    if STDIN in paths:
+        raise Stop(ExitCode.USAGE, "lint reads files, not stdin", hint=f"A file of that name is ./{STDIN}")
     cleaning = _Cleaning(_place(paths, output, force=force), keep_title=title, dry_run=dry_run) if strip else None
     items = [_pdf(item) for item in items_of(paths, None, command="lint")]
     if len(items) == 1 and items[0].refusal is not None:
@@ -150,8 +153,12 @@ def _place(paths: Sequence[str], output: str | None, *, force: bool) -> Path:
         raise Stop(ExitCode.USAGE, "--strip needs exactly one path")
     if output is None:
         raise Stop(ExitCode.USAGE, "--strip needs --output: where shall the clean copy go?")
-    if os.path.isdir(output):
-        raise Stop(ExitCode.USAGE, f"{output} is a folder", hint="Name the file that the clean copy shall be.")
+    if output == STDIN:
+        raise Stop(ExitCode.USAGE, "the findings go to stdout, so the clean copy needs a file",
+                   hint="Name the file that the clean copy shall be.")  # fmt: skip
+    if os.path.exists(output) and not os.path.isfile(output):
+        kind = "a folder" if os.path.isdir(output) else "no ordinary file"
+        raise Stop(ExitCode.USAGE, f"{output} is {kind}", hint="Name the file that the clean copy shall be.")
     if os.path.lexists(output) and not force:
         raise Stop(ExitCode.USAGE, f"{output} exists", hint="Give --force to overwrite it.")
     return Path(output)

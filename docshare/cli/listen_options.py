@@ -10,7 +10,7 @@ from docshare.cli.arguments import FILE_HELP
 from docshare.cli.durations import duration_option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ListenOptions:
     """Where deliveries come from, what becomes of them, and when it ends. Times as they were typed."""
 

@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.forwarding import Forward
 from docshare.cli.output import Column, Spec
 from docshare.cli.storage import unwritable
 from docshare.cli.text import clean
@@ -20,6 +19,7 @@ from docshare.contract.wire import instant, parse_instant
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
+    from docshare.cli.forwarding import Forward
 
 Row = dict[str, Any]
 
@@ -51,7 +51,7 @@ class Arrival:
         text = self.header(ATTEMPT_HEADER)
         return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 1
 
-    def row(self, forwards: Sequence[Forward], answer: int | None) -> Row:
+    def row(self, forwards: "Sequence[Forward]", answer: int | None) -> Row:
         """What is printed: ``answer`` is the status for whoever delivered, None where nobody waits for one."""
         data = self._envelope.get("data")
         row = {

@@ -79,10 +79,20 @@ REGISTRY = (
 )
 
 
+# What newcomers try first.
+_SPOKEN = {
+    "share": "upload", "send": "upload", "list": "ls", "delete": "rm", "remove": "rm", "undelete": "files restore",
+    "stats": "readership", "report": "readership report", "revoke": "variants revoke", "login": "auth login",
+    "logout": "auth logout", "status": "doctor", "backup": "admin backup", "restore": "files restore or admin restore",
+    "start": "serve", "logs": "events tail", "version": "--version", "topics": "help",
+}  # fmt: skip
+
+
 class Root(LazyGroup):
     """The command ``docshare``."""
 
     stubs: ClassVar = {stub.name: stub for stub in REGISTRY}
+    spoken: ClassVar = _SPOKEN
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Commands first: most who ask look for one of them."""

@@ -292,6 +292,12 @@ def neutral(value: Any) -> str:
     return f"'{text}" if isinstance(value, str) and value.startswith(_FORMULA_STARTS) else text
 
 
+def says_json(context: "Context") -> bool:
+    """Whether this very line asks for JSON: what prints a text and no rows heeds nothing else, or a profile that likes
+    JSON would spoil the scripts and manuals of its owner."""
+    return context.options.format in ("json", "jsonl")
+
+
 def chosen_format(context: "Context") -> str:
     """The format in effect: option, then environment, then profile, then what suits the stream."""
     options = context.options

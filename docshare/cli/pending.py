@@ -12,7 +12,7 @@ from docshare.cli.durations import duration_option
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec
 from docshare.cli.readers import number, owner_only
-from docshare.cli.text import seconds
+from docshare.cli.text import pages_in_words, seconds
 from docshare.cli.typer_compat import App
 from docshare.contract.wire import instant, present
 
@@ -106,7 +106,7 @@ def pending(
 def _check_page(file: Row, page: int | None) -> None:
     total = int(number(file, "totalPages"))
     if page is not None and page > total > 0:
-        raise Stop(ExitCode.USAGE, f"--page {page}: the document has {total} pages")
+        raise Stop(ExitCode.USAGE, f"--page {page}: the document has {pages_in_words(total)}")
 
 
 def _rows(everybody: list[Person], progress: Mapping[str, Progress], demand: Demand) -> Iterator[Row]:

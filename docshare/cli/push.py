@@ -11,10 +11,11 @@ import typer
 from docshare.cli import bulk, memory
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.inputs import STDIN
 from docshare.cli.manifest import Manifest
 from docshare.cli.output import Spec
 from docshare.cli.pushing import Pusher
-from docshare.cli.sources import STDIN, Item, checked, items_of, spooled
+from docshare.cli.sources import Item, checked, items_of, spooled
 from docshare.cli.storage import locked
 from docshare.cli.text import clean, human_size
 from docshare.cli.typer_compat import App

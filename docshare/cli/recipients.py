@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.inputs import STDIN, read_whole
 from docshare.cli.overrides import Overrides, overrides_of
-from docshare.cli.sources import STDIN, read_whole
 from docshare.contract.fields import text
 from docshare.contract.limits import VARIANT_LABEL_CHARS, VARIANTS_PER_FILE
 from docshare.contract.problems import Problem

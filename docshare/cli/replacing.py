@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli import progress
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.sources import STDIN, Item, checked, items_of, spooled
+from docshare.cli.inputs import STDIN
+from docshare.cli.sources import Item, checked, items_of, spooled
 from docshare.client.errors import Refused
 
 if TYPE_CHECKING:

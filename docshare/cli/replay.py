@@ -10,10 +10,11 @@ from docshare.cli.bulk import planned
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.forwarding import Forward, Forwarder, checked
+from docshare.cli.inputs import read_whole
 from docshare.cli.output import Column, Emitter, Spec
 from docshare.cli.recorded import Event, events
-from docshare.cli.sources import read_whole
 from docshare.cli.text import clean, human_duration
+from docshare.cli.typer_compat import App
 from docshare.cli.webhook_tools import header_named, read_secret
 from docshare.contract.signing import sign
 from docshare.contract.webhooks import (
@@ -27,6 +28,8 @@ from docshare.contract.webhooks import (
     TIMEOUT_MS,
     USER_AGENT,
 )
+
+app = App()
 
 _MAX = "max"
 _SPEED = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)x", re.ASCII)
@@ -54,6 +57,7 @@ REPLAYED = Spec(
 )
 
 
+@app.command("replay", spec=REPLAYED)
 def replay(
     file: Annotated[str, typer.Argument(metavar="F", help="File with an event a line; '-' is stdin.")],
     to: Annotated[str | None, typer.Option("--to", metavar="URL", help="The receiver, http or https.")] = None,

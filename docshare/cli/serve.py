@@ -29,6 +29,7 @@ _LOOPBACK = ("127.0.0.0/8", "::1/128", "localhost")
 _JOBS_KEY = "serve"
 _PROFILE = "local"
 _ERRAND_SECONDS = 30.0  # how long a command behind --exec may take to end after SIGTERM
+_TIDYING_SECONDS = 0.2  # how long the errand may take to clear its status line before anything is said below it
 
 
 class ServeCommand(TyperCommand):
@@ -76,20 +77,28 @@ class Address:
 def serve(
     files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Share these at once.")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Share the sample document that ships with docshare.")] = False,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = _HERE,
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 8787,
-    data: Annotated[Path | None, typer.Option(help="Data directory. [env: DOCSHARE_DATA_DIR]")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Public address for links. [env: DOCSHARE_BASE_URL]")] = None,
-    tier: Annotated[str, typer.Option(help="Plan of the owner on the first run: free, basic or pro.")] = "pro",
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = _HERE,
+    port: Annotated[
+        int, typer.Option(metavar="N", help="Port to listen on; 0 takes a free one.", min=0, max=65535)
+    ] = 8787,
+    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Public address for links. [env: DOCSHARE_BASE_URL]")
+    ] = None,
+    tier: Annotated[
+        str, typer.Option(metavar="PLAN", help="Plan of the owner on the first run: free, basic or pro.")
+    ] = "pro",
     open_page: Annotated[bool, typer.Option("--open", help="Open the (first) link in a browser.")] = False,
     ephemeral: Annotated[bool, typer.Option(help="Keep everything in a temporary directory.")] = False,
     exec_command: Annotated[
         str | None, typer.Option("--exec", metavar="CMD...", help="Run CMD (the rest of the line) and stop with it.")
     ] = None,
     dev: Annotated[bool, typer.Option(help="For development: webhooks may call this machine.")] = False,
-    log: Annotated[str, typer.Option(help="Shape of the log on stderr: text or json.")] = "text",
-    threads: Annotated[int | None, typer.Option(help="Worker threads. [env: DOCSHARE_THREADS]")] = None,
-    ready_file: Annotated[Path | None, typer.Option(help="Write the base URL here once the server answers.")] = None,
+    log: Annotated[str, typer.Option(metavar="SHAPE", help="Shape of the log on stderr: text or json.")] = "text",
+    threads: Annotated[int | None, typer.Option(metavar="N", help="Worker threads. [env: DOCSHARE_THREADS]")] = None,
+    ready_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the base URL here once the server answers.")
+    ] = None,
     print_env: Annotated[bool, typer.Option(help="Print export lines instead of the bare base URL.")] = False,
 ) -> None:
     """Run the bundled server.
@@ -261,6 +270,7 @@ def _until_stopped(ctx: Context, plan: Plan, stop: threading.Event, address: Add
     errand = Errand(lambda: _work(mine, plan, address.base_url, stop), stop)
     errand.start()
     stop.wait()
+    errand.join(_TIDYING_SECONDS)
     if not errand.ended:
         ctx.note("stopping: running requests may finish")
     errand.join(_ERRAND_SECONDS)

@@ -1,10 +1,11 @@
 """Changes to the settings of a file, gathered from options, ``key=value`` words and files, and judged as a whole."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.setting_schema import ROWS, VIEWER, canonical, is_block, known
+from docshare.cli.setting_stored import ASSETS, deviates, leaves
 from docshare.cli.setting_values import check
 from docshare.contract import viewer
 from docshare.contract.plans import Plan
@@ -12,8 +13,6 @@ from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, parse_value, plan_needed
 
 Viewer = dict[str, Any]
-
-ASSETS = ("background.assetId", "logo.assetId")  # keys of what a file shows of its own assets
 
 _WHOLE_BUTTON = "A button needs both --cta-label and --cta-url."
 _HOW_TO_PROTECT = "Give it with --password-file F or --password-prompt: what stands on a command line is seen."
@@ -170,30 +169,6 @@ def _pictures(stored: Mapping[str, Any], looks: Mapping[str, Any]) -> Viewer:
     elif have.get(kind) == "image":
         keys.add(kind)  # without which the picture would not be shown
     return merged({}, {key: value for key, value in have.items() if key in keys})
-
-
-def leaves(stored: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Every dotted key of a ``viewerSettings`` object with its value."""
-    for block, value in stored.items():
-        if isinstance(value, Mapping):
-            yield from ((f"{block}.{name}", inner) for name, inner in value.items())
-        else:
-            yield block, value
-
-
-def deviates(key: str, value: Any) -> bool:
-    """Whether a field of ``viewerSettings`` differs from its default."""
-    row = ROWS.get(key)
-    return row is None or not alike(value, row.default)
-
-
-def alike(one: Any, other: Any) -> bool:
-    """Whether two values of a field are the same; colours compare without case."""
-    return bool(_folded(one) == _folded(other))
-
-
-def _folded(value: Any) -> Any:
-    return value.lower() if isinstance(value, str) and value.startswith("#") else value
 
 
 def needed_plans(body: Mapping[str, Any]) -> dict[Plan, list[str]]:

@@ -1,12 +1,12 @@
-"""``docshare settings get``, ``schema`` and ``export``: what is set, what can be set, and both as files."""
+"""``docshare settings get`` and ``export``: what is set, and as a file."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.output import Column, Emitter, Spec, cell
-from docshare.cli.setting_changes import ASSETS, leaves
-from docshare.cli.setting_schema import ROWS, VIEWER, Row, canonical, is_whole, known
+from docshare.cli.output import Emitter, Spec, cell
+from docshare.cli.setting_schema import ROWS, VIEWER, canonical, is_whole, known
+from docshare.cli.setting_stored import ASSETS, leaves
 from docshare.cli.setting_words import value_in, viewer_of
 from docshare.cli.text import clean
 from docshare.contract.plans import Plan
@@ -88,33 +88,6 @@ def _pairs(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
 
 
 GOT = Spec(fields=_keys(), human=_pairs)
-
-
-def _plan(row: Mapping[str, Any]) -> str:
-    return "" if row["plan"] == Plan.FREE.tier else str(row["plan"])
-
-
-def _allowed(row: Mapping[str, Any]) -> str:
-    return ROWS[row["key"]].allowed
-
-
-SCHEMA = Spec(
-    table=(
-        Column("key", "SETTING", role="bold"),
-        Column("allowed", "VALUES", flexible=True, show=_allowed),
-        Column("default", "DEFAULT", rank=1),
-        Column("plan", "PLAN", rank=2, show=_plan),
-    ),
-    plain=("key", "type", "allowed", "default", "plan"),
-    fields=("path", "values", "minimum", "maximum", "clear"),
-    id="key",
-)
-
-
-def schema_rows(keys: Sequence[str], *, for_programs: bool) -> list[dict[str, Any]]:
-    """The schema of all settings, or of ``keys``; people and tables get what is ``allowed`` as one text."""
-    rows: list[Row] = [known(canonical(key)) for key in keys] if keys else list(ROWS.values())
-    return [row.as_json() | ({} if for_programs else {"allowed": row.allowed}) for row in rows]
 
 
 def exported(file: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

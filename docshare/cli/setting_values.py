@@ -7,20 +7,21 @@ from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.inputs import read_text
 from docshare.cli.setting_schema import Row
 from docshare.cli.text import seconds
 from docshare.contract import fields, limits
+from docshare.contract.patterns import Pattern
 from docshare.contract.problems import Problem
 from docshare.contract.wire import instant, parse_instant
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
 
-STDIN = "-"
-_ASSIGNMENT = re.compile(r"([A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z0-9]+)*)(:?=)(.*)", re.DOTALL)
-_WINDOW = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
-_DURATION = re.compile(r"[0-9.]+[a-z]+", re.ASCII)
-_LOCAL = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
+_ASSIGNMENT = Pattern(r"([A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z0-9]+)*)(:?=)(.*)", re.DOTALL)
+_WINDOW = Pattern(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
+_DURATION = Pattern(r"[0-9.]+[a-z]+", re.ASCII)
+_LOCAL = Pattern(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 _LAST_OF_DAY = time(23, 59, 59)
 
 
@@ -143,18 +144,6 @@ def _local(text: str) -> int:
     if len(text) == len("2030-01-31"):
         bare = datetime.combine(bare.date(), _LAST_OF_DAY)
     return int(bare.astimezone(UTC).timestamp() * 1000)
-
-
-def read_text(context: "Context", source: str, what: str) -> str:
-    """The text of a file, ``-`` for stdin; Stop (2) naming ``what`` wanted it."""
-    try:
-        if source == STDIN:
-            return context.stdin.read()
-        with open(source, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise Stop(ExitCode.USAGE, f"{what}: cannot read {source}: {why}", code="local_file") from error
 
 
 def read_settings(context: "Context", source: str, what: str) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.output import cell
-from docshare.cli.setting_changes import alike, deviates, leaves
 from docshare.cli.setting_schema import ROWS, VIEWER
+from docshare.cli.setting_stored import alike, deviates, leaves
 from docshare.cli.text import local_time, relative
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, parse_value

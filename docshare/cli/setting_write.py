@@ -1,18 +1,17 @@
 """Writing settings: read, merge, write, read back; the difference and what the server made of it are told."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli import bulk
 from docshare.cli.arguments import base_of
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.output import Emitter, Spec
 from docshare.cli.setting_advice import about_prompt, hole
 from docshare.cli.setting_changes import Changes, needed_plans
+from docshare.cli.setting_rows import SAID, WRITTEN, WrittenPrinter
 from docshare.cli.setting_schema import VIEWER
 from docshare.cli.setting_words import Difference, differences, masked, told_body, told_difference, unlike
-from docshare.cli.text import clean
 from docshare.client.errors import ClientError, Refused
 from docshare.contract.limits import MANAGE_EXPIRY_MS
 from docshare.contract.plans import DAY
@@ -25,42 +24,6 @@ if TYPE_CHECKING:
     from docshare.client import Client
 
 Row = dict[str, Any]
-
-_SAID = "said"  # the words for people, in a row for the printer
-
-
-def _lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
-    name = context.out_screen.paint("id", clean(str(row["name"])))
-    yield f"updated {name}: {clean(', '.join(row[_SAID]))}"
-    if "address" in row:
-        yield context.out_screen.paint("bold", clean(row["address"]))
-
-
-WRITTEN = Spec(fields=("uuid", "sent", "changed", "warnings", "address", "file"), id="uuid", human=_lines)
-
-
-class WrittenPrinter(Emitter):
-    """Prints what was written. A pipe gets nothing: the exit code says it all."""
-
-    def emit(self, data: Any) -> None:
-        """One row, or with ``--json`` all of them."""
-        if self.natural and not self.for_people:
-            return
-        if self.for_people:
-            super().emit(data)
-        else:
-            super().emit([_for_programs(row) for row in data] if isinstance(data, list) else _for_programs(data))
-
-    def row(self, row: Any) -> None:
-        """One row of many."""
-        if self.for_people:
-            super().row(row)
-        elif not self.natural:
-            super().row(_for_programs(row))
-
-
-def _for_programs(row: Mapping[str, Any]) -> Row:
-    return {key: value for key, value in row.items() if key not in (_SAID, "name")}
 
 
 @dataclass(frozen=True)
@@ -120,7 +83,7 @@ class Writer:
         row |= {"changed": _as_json(changed)} if self._way.diff else {}
         row |= {"warnings": warnings} if warnings else {}
         row |= {} if after is None else {**_address(after, body), "file": after}
-        return row | {"name": shown.get("shortId", file), _SAID: self._said(body, before, changed)}
+        return row | {"name": shown.get("shortId", file), SAID: self._said(body, before, changed)}
 
     def _prepared(self, file: str) -> tuple[Row | None, Row]:
         """The File as it is, if anything asks for it, and the body to send."""

@@ -3,7 +3,6 @@
 import io
 import os
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from docshare.cli.context import binary
 from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.inputs import STDIN, read_whole
 from docshare.cli.text import unlike_sizes
 from docshare.client.errors import Refused
 from docshare.contract.media import DOCUMENTS, HEAD_BYTES, detect_document, zip_kind
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from docshare.cli.context import Context
     from docshare.client import Client
 
-STDIN = "-"
 USUAL = tuple(f"*{document.extension}" for document in DOCUMENTS.values())
 _BLOCK = 1024 * 1024  # bytes
 _CONTAINERS = {"zip": (".docx", ".pptx"), "ole": (".ppt",)}  # what a container may be, if its name says so
@@ -62,20 +61,10 @@ def listed_paths(context: "Context", source: str, *, null: bool) -> list[str]:
     return [os.fsdecode(line) for line in lines if line]
 
 
-def read_whole(context: "Context", source: str, what: str) -> bytes:
-    """The bytes of a file (``-``: stdin); Stop (2) naming ``what`` wanted them."""
-    try:
-        if source == STDIN:
-            return binary(context.stdin).read()
-        with open(source, "rb") as file:
-            return file.read()
-    except OSError as error:
-        why = f"{what}: cannot read {source}: {error.strerror or error}"
-        raise Stop(ExitCode.USAGE, why, code="local_file") from error
-
-
 def spooled(context: "Context", name: str, held: ExitStack) -> Item:
     """Stdin as an item: its length must be known before it is sent, and a repetition must be able to start anew."""
+    import tempfile
+
     spool = held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - ``held`` closes it
     source = binary(context.stdin)
     while block := source.read(_BLOCK):

@@ -11,7 +11,7 @@ from docshare.cli.arguments import FILE_HELP
 from docshare.cli.durations import duration_option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class TailOptions:
     """Where a tail begins, what it does with each row, and when it ends. Times as they were typed."""
 

@@ -96,6 +96,11 @@ def exact_duration(millis: int) -> str:
     return f"{minutes}m {tenths / 10:04.1f}s" if minutes else f"{tenths / 10:.1f}s"
 
 
+def pages_in_words(count: int) -> str:
+    """``1 page``, ``12 pages``."""
+    return f"{count} page" if count == 1 else f"{count} pages"
+
+
 def relative(millis: int, now: int) -> str:
     """``3 days ago``, ``in 2 h``; a local date beyond 30 days either way. Both in milliseconds since 1970."""
     away = abs(now - millis) // 1000
@@ -106,9 +111,9 @@ def relative(millis: int, now: int) -> str:
     if away < 3600:
         amount = f"{max(1, round(away / 60))} min"
     elif away < 2 * 86_400:
-        amount = f"{away // 3600} h" if away >= 3600 else "1 h"
+        amount = f"{round(away / 3600)} h"
     else:
-        amount = f"{away // 86_400} days"
+        amount = f"{round(away / 86_400)} days"
     return f"{amount} ago" if millis <= now else f"in {amount}"
 
 

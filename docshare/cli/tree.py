@@ -11,11 +11,11 @@ from docshare.cli.config_values import KEYS
 from docshare.cli.cursors import FEEDS
 from docshare.cli.doctor import GROUPS
 from docshare.cli.feed import ALL
-from docshare.cli.file_settings import CLEAR_WORDS
 from docshare.cli.main import REGISTRY, app
 from docshare.cli.options import COLORS, FORMATS, PROGRESS
 from docshare.cli.output import Spec
 from docshare.cli.readership_sections import SECTIONS
+from docshare.cli.setting_writing import CLEAR_WORDS
 from docshare.cli.topics import TOPICS
 from docshare.cli.typer_compat import build, spec_of
 from docshare.contract.lint import CHECKS

@@ -12,9 +12,9 @@ from docshare.cli.arguments import OPERATOR_HELP, name_in, of_operator
 from docshare.cli.context import Context, current
 from docshare.cli.durations import duration_option
 from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.inputs import read_text
 from docshare.cli.output import Column, Spec
 from docshare.cli.prompts import confirm, confirm_severe
-from docshare.cli.setting_values import read_text
 from docshare.cli.text import clean, seconds
 from docshare.cli.typer_compat import App
 from docshare.cli.webhook_log import QUEUED, last_answer

@@ -73,6 +73,11 @@ class Group(typer.core.TyperGroup):
         ctx.meta[_RESOLVED] = True
         return super().resolve_command(ctx, args)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands, each with the whole first line of its help: Typer's would be cut."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _summary(self.commands[name])) for name in self.list_commands(ctx)])
+
 
 class App(typer.Typer):
     """A ``typer.Typer`` with the settings of this program. ``@app.command()`` makes a ``TyperCommand``."""
@@ -149,6 +154,7 @@ class LazyGroup(Group):
     """A group that knows commands by ``Stub`` and loads each on first use; others may be registered beside them."""
 
     stubs: ClassVar[Mapping[str, Stub]] = {}
+    spoken: ClassVar[Mapping[str, str]] = {}  # what people say -> the words of the command that does it
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names: of registered commands first, then those of the stubs, in their order."""
@@ -165,7 +171,7 @@ class LazyGroup(Group):
         ctx.meta[_RESOLVED] = True
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
-            near = get_close_matches(name, known)
+            near = [self.spoken[name]] if name in self.spoken else get_close_matches(name, known)
             ctx.fail(f"No such command {name!r}." + (f" Did you mean {' or '.join(near)}?" if near else ""))
         return super().resolve_command(ctx, args)
 

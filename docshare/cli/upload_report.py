@@ -1,65 +1,18 @@
 """What ``docshare upload`` says of each file: a link per line for scripts, link and facts for people, JSON for both."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-
-import typer
 
 from docshare.cli import errors, memory
 from docshare.cli.exits import ExitCode, exit_code
-from docshare.cli.output import Emitter, Spec, chosen_format
-from docshare.cli.settings import find
+from docshare.cli.output import Emitter
 from docshare.cli.sources import Item
-from docshare.cli.text import clean, human_size
+from docshare.cli.upload_rows import asked_plain
 from docshare.cli.upload_settings import NewSettings, Unsettled, facts_of
 from docshare.cli.uploading import Done, Failure, Row
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
-
-PRINTED = {"url": "shareUrl", "id": "shortId", "uuid": "uuid"}
-_EVERYTHING = ("path", "shareUrl", "shortId", "uuid", "size", "sha256", "status")
-_WITH_STATUS = ("path", "shareUrl", "status")
-
-
-def printed_word(value: str) -> str:
-    """A word of ``--print``, or typer.BadParameter."""
-    if value not in PRINTED:
-        raise typer.BadParameter(f"{value!r} is not one of {', '.join(PRINTED)}.")
-    return value
-
-
-def _asked_plain(context: "Context") -> bool:
-    """Whether ``plain`` was asked for, unlike the same format as what a pipe gets anyway."""
-    return bool(find(context, "format").value == "plain")
-
-
-def _lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
-    screen = context.out_screen
-    yield screen.paint("bold", clean(str(row["shareUrl"])))
-    if context.options.quiet:
-        return
-    facts = [str(row["name"]), human_size(row["size"]), str(row.get("shortId") or row["uuid"])]
-    if "skipped" in row:
-        facts += ["shared before, not sent again"]
-    else:
-        facts += [f"version {row['contentVersion']}"] if "updated" in row else row["facts"]
-    yield screen.paint("dim", f" {screen.glyph('·')} ".join(map(clean, facts)))
-
-
-UPLOADED = Spec(
-    plain=(PRINTED["url"],),
-    fields=(*_EVERYTHING, "message", "skipped", "updated", "recovered", "settingsApplied", "variants"),
-    id="shortId",
-    human=_lines,
-)
-
-
-def upload_spec(context: "Context", key: str) -> Spec:
-    """``UPLOADED`` for the format in effect; ``key`` is what a pipe gets of each file."""
-    if chosen_format(context) in ("csv", "tsv"):
-        return UPLOADED._replace(plain=_EVERYTHING)
-    return UPLOADED._replace(plain=_WITH_STATUS if _asked_plain(context) else (key,))
 
 
 class Report:
@@ -161,4 +114,4 @@ class Report:
     @property
     def _tells_failures(self) -> bool:
         """Whether a line has room for the fact that there is no link."""
-        return self._printer.format in ("csv", "tsv") or _asked_plain(self._ctx)
+        return self._printer.format in ("csv", "tsv") or asked_plain(self._ctx)

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.exits import ExitCode, Stop, exit_code
+from docshare.cli.inputs import STDIN
 from docshare.cli.setting_advice import hole
 from docshare.cli.setting_changes import needed_plans
-from docshare.cli.setting_options import UploadSettings, gather
-from docshare.cli.setting_values import STDIN
+from docshare.cli.setting_gathering import gather
+from docshare.cli.setting_options import UploadSettings
 from docshare.cli.setting_words import again, masked, told_body
 from docshare.cli.setting_write import explained
 from docshare.cli.sources import plan_of

@@ -12,9 +12,12 @@ from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Spec, csv_line
 from docshare.cli.overrides import pages_text
 from docshare.cli.text import clean
+from docshare.cli.typer_compat import App
 
 if TYPE_CHECKING:
     from docshare.client import Client
+
+app = App()
 
 Row = dict[str, Any]
 
@@ -30,6 +33,7 @@ def _saved(row: Mapping[str, Any], _: Context) -> Iterator[str]:
 EXPORTED = Spec(plain=("path",), fields=("variants",), id="path", human=_saved)
 
 
+@app.command("export", spec=EXPORTED)
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     out: Annotated[str, typer.Option("--out", metavar="F", help="The CSV file to write; '-' is stdout.")],

@@ -1,7 +1,7 @@
 """``docshare variants``: links for single recipients. ``create`` stands in ``variants_create``."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -9,22 +9,33 @@ from docshare.cli import memory
 from docshare.cli.arguments import FILE_HELP, FileNames
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.minting import LINKS
 from docshare.cli.output import Column, Spec
 from docshare.cli.overrides import in_words, overrides_in, overrides_of
 from docshare.cli.text import clean
-from docshare.cli.typer_compat import App
-from docshare.cli.variant_export import EXPORTED, export
+from docshare.cli.typer_compat import App, LazyGroup, Stub
 from docshare.cli.variant_names import OF_FILE_HELP, VARIANT_HELP, VARIANTS_HELP, Found, VariantNames, short_id
-from docshare.cli.variants_create import create
 
 if TYPE_CHECKING:
     from docshare.client import Client
 
 Row = Mapping[str, Any]
 
-app = App("Links for single recipients: make, revoke, redact them.")
-app.command("create", spec=LINKS)(create)
+
+class Variants(LazyGroup):
+    """The group ``docshare variants``. What writes and reads tables is loaded when it is used."""
+
+    stubs: ClassVar = {
+        "create": Stub(
+            "create",
+            "docshare.cli.variants_create",
+            "Commands",
+            "Make links for single recipients, one or one per row of a CSV file.",
+        ),
+        "export": Stub("export", "docshare.cli.variant_export", "Commands", "Write the variants of a file as CSV."),
+    }
+
+
+app = App("Links for single recipients: make, revoke, redact them.", cls=Variants)
 
 _FIELDS = ("uuid", "shortId", "url", "label", "overrides", "revoked", "redacted", "createdAt")
 
@@ -354,6 +365,3 @@ def redact(
         return _each(ctx, client, found, _REDACT, work)
     finally:
         memory.remember_variants(ctx, [])  # the words for completion hold labels too
-
-
-app.command("export", spec=EXPORTED)(export)

@@ -12,15 +12,19 @@ import typer
 from docshare.cli.arguments import FILE_HELP, FileNames
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.minting import links_spec
+from docshare.cli.minting import LINKS, links_spec
 from docshare.cli.overrides import Overrides, overrides_of
 from docshare.cli.storage import make_directory
+from docshare.cli.text import pages_in_words
+from docshare.cli.typer_compat import App
 
 if TYPE_CHECKING:
     from docshare.cli.link_plan import Link
     from docshare.cli.recipients import Sheet
     from docshare.cli.result_file import Result
     from docshare.client import Client
+
+app = App()
 
 _LOOK_AGAIN = (2.0, 5.0)  # seconds before each look at what a run that died may have left behind
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
@@ -46,6 +50,7 @@ class Order:
     partial: bool = False
 
 
+@app.command("create", spec=LINKS)
 def create(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     label: Annotated[str | None, typer.Option(metavar="TEXT", help="Who the link is for.")] = None,
@@ -244,5 +249,5 @@ def require_pages(ctx: Context, client: "Client", name: str, links: "Sequence[Li
         return
     total = client.files.show(name).get("totalPages")
     if isinstance(total, int):
-        why = f"the document has {total} pages"
+        why = f"the document has {pages_in_words(total)}"
         refuse_bad_rows(ctx, [(each, f"pages end at {end} and {why}") for each, end in ends if end > total], source)

@@ -13,7 +13,7 @@ from docshare.cli.durations import duration_option
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.polling import LEAST_INTERVAL, Rounds, asked
 from docshare.cli.readers import SEEN_MS, labels_of, number, owner_only, session_spec
-from docshare.cli.text import human_duration, seconds
+from docshare.cli.text import human_duration, pages_in_words, seconds
 from docshare.cli.typer_compat import App
 from docshare.cli.variant_names import VARIANT_HELP, VariantNames
 
@@ -190,7 +190,8 @@ class _Walk:
             self._ctx.note(f"the document was replaced: waiting until {self._goal.hoped(self.version)}")
         total = int(number(facts, "totalPages"))
         if self._goal.page is not None and self._goal.page > total > 0:
-            raise Stop(ExitCode.USAGE, f"--page {self._goal.page} can never be read: the document has {total} pages")
+            why = f"the document has {pages_in_words(total)}"
+            raise Stop(ExitCode.USAGE, f"--page {self._goal.page} can never be read: {why}")
 
 
 def _first(ctx: Context, client: "Client", name: str, goal: _Goal, rounds: Rounds, *, new: bool) -> Row | None:

@@ -15,6 +15,7 @@ from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Spec
 from docshare.cli.secret_file import SecretFile, new_secret_file
 from docshare.cli.text import clean
+from docshare.cli.typer_compat import App
 from docshare.cli.webhook_rows import kinds_in_words, scope_in_words
 from docshare.cli.webhook_trial import told
 from docshare.cli.webhook_urls import check_format, check_url
@@ -22,6 +23,8 @@ from docshare.contract.webhooks import DEFAULT_FORMAT, FORMATS, KINDS, TEST_KIND
 
 if TYPE_CHECKING:
     from docshare.client import Client
+
+app = App()
 
 Row = Mapping[str, Any]
 
@@ -52,6 +55,7 @@ def _format(value: str | None) -> str | None:
     return value
 
 
+@app.command("create", spec=CREATED)
 def create(
     url: Annotated[str, typer.Argument(metavar="URL", help="The https address that is told.")],
     events: Annotated[

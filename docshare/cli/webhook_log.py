@@ -9,6 +9,7 @@ from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec
 from docshare.cli.readers import objects
+from docshare.cli.typer_compat import App
 from docshare.cli.webhook_names import WEBHOOK_HELP, WebhookNames
 from docshare.contract.streams import LIMIT_MAX
 from docshare.contract.webhooks import ATTEMPT_KEYS, ATTEMPTS, DELIVERY_KEYS, DELIVERY_STATES
@@ -16,6 +17,8 @@ from docshare.contract.webhooks import ATTEMPT_KEYS, ATTEMPTS, DELIVERY_KEYS, DE
 if TYPE_CHECKING:
     from docshare.cli.terminal import Screen
     from docshare.client import Client
+
+app = App()
 
 Row = Mapping[str, Any]
 
@@ -97,6 +100,7 @@ State = Annotated[
 ]
 
 
+@app.command("deliveries", spec=log_spec())
 def deliveries(
     webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)],
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="Show at most N.")] = 20,

@@ -10,17 +10,21 @@ from docshare.cli import leftovers, prompts
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.text import clean
+from docshare.cli.typer_compat import App
 from docshare.cli.webhook_names import WebhookNames
 from docshare.cli.webhook_rows import DELETED, DISABLED
 
 if TYPE_CHECKING:
     from docshare.client import Client
 
+app = App()
+
 Row = Mapping[str, Any]
 
 _LEFT_BEHIND = "left behind by 'webhooks listen'"
 
 
+@app.command("prune", spec=DELETED)
 def prune(
     inactive: Annotated[bool, typer.Option("--inactive", help="Also those that were disabled.")] = False,
     url_prefix: Annotated[

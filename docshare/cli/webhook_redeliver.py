@@ -11,6 +11,7 @@ from docshare.cli.feed import Since, parse_since
 from docshare.cli.output import Spec
 from docshare.cli.readers import objects
 from docshare.cli.text import clean
+from docshare.cli.typer_compat import App
 from docshare.cli.webhook_log import ABANDONED, delivery_ids, newest
 from docshare.cli.webhook_names import WEBHOOK_HELP, WebhookNames
 from docshare.contract.webhooks import DELIVERY_KEYS
@@ -18,6 +19,8 @@ from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
     from docshare.client import Client
+
+app = App()
 
 Row = Mapping[str, Any]
 
@@ -35,6 +38,7 @@ REDELIVERED = Spec(
 )
 
 
+@app.command("redeliver", spec=REDELIVERED)
 def redeliver(
     webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)],
     ids: Annotated[

@@ -2,24 +2,29 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli import raw_request, verifying, webhook_samples
+from docshare.cli import webhook_samples
 from docshare.cli.connection import keep_secret
 from docshare.cli.context import Context, current
 from docshare.cli.durations import duration_option
 from docshare.cli.exits import ExitCode, Stop
+from docshare.cli.inputs import STDIN, read_text, read_whole
 from docshare.cli.output import Column, Spec, json_text
-from docshare.cli.setting_values import read_text
 from docshare.cli.settings import find
-from docshare.cli.sources import STDIN, read_whole
 from docshare.cli.text import clean, seconds
+from docshare.cli.typer_compat import App
 from docshare.contract import slack
 from docshare.contract.signing import REPLAY_WINDOW_MS, Verdict, sign
 from docshare.contract.webhooks import DATA_KEYS, DEFAULT_FORMAT, FORMATS, SIGNATURE_HEADER
 from docshare.contract.wire import instant, parse_instant
+
+if TYPE_CHECKING:
+    from docshare.cli import verifying
+
+app = App()
 
 Row = Mapping[str, Any]
 
@@ -38,7 +43,7 @@ def _own_keys(row: Row) -> str:
 KINDS = Spec(
     table=(
         Column("kind", "KIND", role="bold"),
-        Column("data", "KEYS", show=_own_keys),
+        Column("data", "KEYS", flexible=True, show=_own_keys),
         Column("plan", "PLAN", rank=2),
         Column("fires", "WHEN", flexible=True, rank=1),
     ),
@@ -68,6 +73,7 @@ _Header = Annotated[str, typer.Option("--header-name", metavar="NAME", help="Nam
 _BODY = "File with the raw body; '-' is stdin."
 
 
+@app.command("kinds", spec=KINDS)
 def kinds() -> None:
     """List the kinds of events: when each fires, and what stands in its data.
 
@@ -95,6 +101,7 @@ def _kind(row: webhook_samples.Row) -> dict[str, Any]:
     }
 
 
+@app.command("sample", spec=SAMPLE)
 def sample(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="The kind of event; see: docshare webhooks kinds.")],
     values: Annotated[
@@ -132,6 +139,7 @@ def sample(
         printer.emit(found)
 
 
+@app.command("sign", spec=SIGNED)
 def sign_body(
     body: Annotated[str, typer.Argument(metavar="BODY", help=_BODY)],
     secret_file: _Secret = None,
@@ -161,6 +169,7 @@ def sign_body(
         ctx.emit(row, SIGNED)
 
 
+@app.command("verify", spec=VERDICT)
 def verify_body(
     body: Annotated[str | None, typer.Argument(metavar="[BODY]", help=_BODY)] = None,
     secret_file: _Secret = None,
@@ -192,6 +201,8 @@ def verify_body(
       docshare webhooks verify body.json --secret-file secret.txt --signature 't=1700000000,v1=...'
       docshare webhooks verify --request request.http --secret-file secret.txt --at 1700000012
     """
+    from docshare.cli import verifying
+
     ctx = current()
     printer = ctx.emitter(VERDICT)
     secret = read_secret(ctx, secret_file, also=request or body)
@@ -223,7 +234,9 @@ def read_secret(ctx: Context, source: str | None, *, also: str | None = None) ->
     return keep_secret(ctx, secret)
 
 
-def _of_request(ctx: Context, secret: str, source: str, header: str, times: tuple[int, int]) -> verifying.Finding:
+def _of_request(ctx: Context, secret: str, source: str, header: str, times: tuple[int, int]) -> "verifying.Finding":
+    from docshare.cli import raw_request, verifying
+
     saved = raw_request.parse(read_whole(ctx, source, "--request"))
     if saved.remark:
         ctx.note(saved.remark)
@@ -237,7 +250,9 @@ def _of_request(ctx: Context, secret: str, source: str, header: str, times: tupl
     return verifying.Finding(Verdict.MALFORMED, f"The request has no header {header}.", hint)
 
 
-def _row(found: verifying.Finding) -> dict[str, Any]:
+def _row(found: "verifying.Finding") -> dict[str, Any]:
+    from docshare.cli import verifying
+
     row = {
         "genuine": bool(found.verdict),
         "verdict": verifying.WORDS[found.verdict],

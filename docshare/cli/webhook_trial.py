@@ -11,9 +11,12 @@ from docshare.cli.durations import duration_option
 from docshare.cli.exits import ExitCode
 from docshare.cli.output import Spec
 from docshare.cli.text import seconds
+from docshare.cli.typer_compat import App
 from docshare.cli.webhook_names import WEBHOOK_HELP, WebhookNames
 from docshare.contract.limits import SECOND, WEBHOOK_TEST
 from docshare.contract.webhooks import TEST_RESULT_KEYS
+
+app = App()
 
 Row = Mapping[str, Any]
 
@@ -54,6 +57,7 @@ class _Spacing:
         self._sent.append(self._ctx.monotonic())
 
 
+@app.command("test", spec=TESTED)
 def try_out(
     webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)],
     repeat: Annotated[int, typer.Option("--repeat", min=1, max=_MOST, metavar="N", help="Send N of them.")] = 1,

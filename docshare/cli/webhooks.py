@@ -1,147 +1,46 @@
-"""``docshare webhooks``: who is told of events. What is more than a few lines stands in modules of its own."""
+"""``docshare webhooks``: who is told of events. Each command stands in a module of its own or with its next of kin and
+is loaded when it is used: some bring much with them, and who lists webhooks does not wait for that."""
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import ClassVar
 
-import typer
-
-from docshare.cli import webhook_rows
-from docshare.cli.context import current
-from docshare.cli.exits import ExitCode
 from docshare.cli.typer_compat import App, LazyGroup, Stub
-from docshare.cli.webhook_create import CREATED, create
-from docshare.cli.webhook_log import deliveries, log_spec
-from docshare.cli.webhook_names import WEBHOOK_HELP, WEBHOOKS_HELP, WebhookNames
-from docshare.cli.webhook_prune import delete_each, prune
-from docshare.cli.webhook_redeliver import REDELIVERED, redeliver
-from docshare.cli.webhook_trial import TESTED, try_out
 
-if TYPE_CHECKING:
-    from docshare.client import Client
-
-_SECTION = "For whoever writes a receiver"
-_OFFLINE, _LIVE = "docshare.cli.webhook_offline", "docshare.cli.webhook_live"
+_COMMANDS, _RECEIVER = "Commands", "For whoever writes a receiver"
+_UPKEEP, _OFFLINE = "docshare.cli.webhook_upkeep", "docshare.cli.webhook_tools"
 _STUBS = (
-    (_LIVE, "listen", "Receive webhooks on this machine, without a tunnel."),
-    (_OFFLINE, "verify", "Verify the signature of a delivery, and say why it does not fit."),
-    (_OFFLINE, "sign", "Sign a body as the server does, and print the header line."),
-    (_OFFLINE, "kinds", "List the kinds of events: when each fires, and what stands in its data."),
-    (_OFFLINE, "sample", "Print an example of what a webhook is sent, byte for byte, keys in the order sent."),
-    (_LIVE, "replay", "Send events that were kept to a receiver again, each signed anew."),
+    Stub("create", "docshare.cli.webhook_create", _COMMANDS, "Have an address told of events."),
+    Stub("list", _UPKEEP, _COMMANDS, "List the webhooks of the account.", "list"),
+    Stub("show", _UPKEEP, _COMMANDS, "Show one webhook, and on a terminal its last deliveries.", "show"),
+    Stub("delete", _UPKEEP, _COMMANDS, "Delete webhooks.", "delete"),
+    Stub("enable", _UPKEEP, _COMMANDS, "Switch webhooks on again that were disabled.", "enable"),
+    Stub("test", "docshare.cli.webhook_trial", _COMMANDS, "Send a test event now, and say what the receiver answered."),
+    Stub("deliveries", "docshare.cli.webhook_log", _COMMANDS, "List what was sent to a webhook, newest first."),
+    Stub("redeliver", "docshare.cli.webhook_redeliver", _COMMANDS, "Send deliveries again."),
+    Stub("prune", "docshare.cli.webhook_prune", _COMMANDS, "Delete webhooks that are left over."),
+    Stub("listen", "docshare.cli.listen", _RECEIVER, "Receive webhooks on this machine, without a tunnel."),
+    Stub("verify", _OFFLINE, _RECEIVER, "Verify the signature of a delivery, and say why it does not fit.", "verify"),
+    Stub("sign", _OFFLINE, _RECEIVER, "Sign a body as the server does, and print the header line.", "sign"),
+    Stub(
+        "kinds", _OFFLINE, _RECEIVER, "List the kinds of events: when each fires, and what stands in its data.", "kinds"
+    ),
+    Stub(
+        "sample",
+        _OFFLINE,
+        _RECEIVER,
+        "Print an example of what a webhook is sent, byte for byte, keys in the order sent.",
+        "sample",
+    ),
+    Stub(
+        "replay", "docshare.cli.replay", _RECEIVER, "Send events that were kept to a receiver again, each signed anew."
+    ),
 )
 
 
 class Webhooks(LazyGroup):
-    """The group ``docshare webhooks``. What helps with receivers is loaded when it is used: who lists webhooks does not
-    wait for it."""
+    """The group ``docshare webhooks``."""
 
-    stubs: ClassVar = {name: Stub(name, module, _SECTION, summary, name) for module, name, summary in _STUBS}
+    stubs: ClassVar = {stub.name: stub for stub in _STUBS}
 
 
 app = App("Webhooks: have a server of yours, or Slack, told of events.", cls=Webhooks)
-app.command("create", spec=CREATED)(create)
-
-_Webhooks = Annotated[list[str], typer.Argument(metavar="WEBHOOK...", help=WEBHOOKS_HELP)]
-_DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")]
-
-_LAST = 5  # deliveries that are shown with a webhook
-
-
-@app.command("list", spec=webhook_rows.LIST)
-def list_webhooks() -> None:
-    """List the webhooks of the account.
-
-    Newest first, with their health. A pipe gets tab-separated uuid, url, format, active, events, fileUuid, createdAt,
-    failureCount, lastStatus.
-
-    Examples:
-
-      docshare webhooks list
-      docshare webhooks list --json | jq -r '.[] | select(.active == false) | .uuid'
-    """
-    ctx = current()
-    printer = ctx.emitter(webhook_rows.LIST)
-    with ctx.client() as client:
-        rows = WebhookNames(ctx, client).all
-        printer.emit(webhook_rows.with_files(ctx, client, rows) if printer.for_people else rows)
-
-
-@app.command("show", spec=webhook_rows.ONE)
-def show(webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)]) -> None:
-    """Show one webhook, and on a terminal its last deliveries.
-
-    A pipe gets one line per field, its name and its value.
-
-    Examples:
-
-      docshare webhooks show 6f1c2e9a
-      docshare webhooks show https://hooks.example.com/docshare --json
-    """
-    ctx = current()
-    printer = ctx.emitter(webhook_rows.ONE)
-    with ctx.client() as client:
-        row = WebhookNames(ctx, client).one(webhook)
-        if not printer.for_people:
-            printer.emit(row)
-            return
-        last = _last_deliveries(client, str(row["uuid"]))
-        printer.emit(webhook_rows.with_files(ctx, client, [row])[0])
-    if last:
-        ctx.print("")
-        ctx.emit(last, log_spec(ctx.out_screen))
-
-
-def _last_deliveries(client: "Client", uuid: str) -> list[dict[str, Any]]:
-    from docshare.client.errors import Refused
-
-    try:
-        return client.webhooks.deliveries(uuid).newest(_LAST)
-    except Refused as refusal:
-        if refusal.status != 404:  # Spec gap: the delivery log is an addition, which not every server has
-            raise
-        return []
-
-
-@app.command("delete", spec=webhook_rows.DELETED)
-def delete(webhooks: _Webhooks, dry_run: _DryRun = False) -> ExitCode:
-    """Delete webhooks.
-
-    Nothing more is sent to them, not even what waits; the delivery log goes too. On a terminal you are asked first;
-    elsewhere --yes is needed.
-
-    Examples:
-
-      docshare webhooks delete 6f1c2e9a
-      docshare webhooks delete https://hooks.example.com/docshare --yes
-    """
-    ctx = current()
-    with ctx.client() as client:
-        return delete_each(ctx, client, WebhookNames(ctx, client).many(webhooks), dry_run=dry_run)
-
-
-@app.command("enable", spec=webhook_rows.ENABLED)
-def enable(webhooks: _Webhooks, dry_run: _DryRun = False) -> ExitCode:
-    """Switch webhooks on again that were disabled.
-
-    The count of abandoned deliveries starts over. What was dropped when it was disabled is not sent by itself; docshare
-    webhooks redeliver does.
-
-    Examples:
-
-      docshare webhooks enable 6f1c2e9a
-      docshare webhooks redeliver 6f1c2e9a --failed
-    """
-    from docshare.cli import bulk
-
-    ctx = current()
-    printer = ctx.emitter(webhook_rows.ENABLED)
-    with ctx.client() as client:
-        uuids = [str(row["uuid"]) for row in WebhookNames(ctx, client).many(webhooks)]
-        if dry_run:
-            return bulk.planned(ctx, [("POST", f"/api/v1/webhooks/{uuid}/enable", "") for uuid in uuids])
-        return bulk.each(ctx, printer, uuids, "webhook", client.webhooks.enable)
-
-
-app.command("test", spec=TESTED)(try_out)
-app.command("deliveries", spec=log_spec())(deliveries)
-app.command("redeliver", spec=REDELIVERED)(redeliver)
-app.command("prune", spec=webhook_rows.DELETED)(prune)
+app.callback()(lambda: None)

@@ -11,28 +11,29 @@ from collections.abc import Callable
 from typing import Any, TypeGuard, TypeVar
 
 from docshare.contract import limits, wire
+from docshare.contract.patterns import Pattern
 from docshare.contract.problems import Problem
 
 T = TypeVar("T")
 Parser = Callable[[str, object], T]
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
-_SHORT_ID = re.compile("[0-9A-Za-z]{12}")
-_COLOUR = re.compile("#[0-9A-Fa-f]{6}")
-_MEASUREMENT = re.compile("G-[A-Z0-9]{10}")
-_SLUG = re.compile(f"[a-z0-9-]{{1,{limits.SLUG_CHARS}}}")
-_GATE_KEY = re.compile(f"[a-z][a-z0-9_]{{0,{limits.GATE_KEY_CHARS - 1}}}")
+_CONTROL = Pattern("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_UUID = Pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+_SHORT_ID = Pattern("[0-9A-Za-z]{12}")
+_COLOUR = Pattern("#[0-9A-Fa-f]{6}")
+_MEASUREMENT = Pattern("G-[A-Z0-9]{10}")
+_SLUG = Pattern(f"[a-z0-9-]{{1,{limits.SLUG_CHARS}}}")
+_GATE_KEY = Pattern(f"[a-z][a-z0-9_]{{0,{limits.GATE_KEY_CHARS - 1}}}")
 # Letters of every script, but nothing that ends an address or a line, not even as an encoded word: an address is put
 # into mails and pages.
-_EMAIL = re.compile(
+_EMAIL = Pattern(
     r"(?!.*=\?)[^@\s\"'(),:;<>\[\\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,64}"
     r"@(?:[\w-]{1,63}\.)*[\w-]{1,63}"
 )
 _EMAIL_CHARS = 254
-_DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+")
+_DOMAIN = Pattern(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+")
 # The authority is matched whole, so userinfo, a backslash or a second reading of the host cannot hide in it.
-_WEB_URL = re.compile(
+_WEB_URL = Pattern(
     r"https?://(?:[a-z0-9][a-z0-9._-]*|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(?:[/?#][!#-;=?-\[\]^_a-z{|}~]*)?",
     re.IGNORECASE | re.ASCII,
 )
@@ -297,7 +298,7 @@ def _string(name: str, value: object) -> str:
     return value
 
 
-def _match(pattern: re.Pattern[str], name: str, value: object, rule: str) -> str:
+def _match(pattern: Pattern, name: str, value: object, rule: str) -> str:
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise refusal(name, rule)
     return value

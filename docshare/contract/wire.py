@@ -6,9 +6,11 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
+from docshare.contract.patterns import Pattern
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400_000  # milliseconds
-_INSTANT = re.compile(
+_INSTANT = Pattern(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?([Zz]|[+-]\d\d:?\d\d)", re.ASCII
 )
 

@@ -307,9 +307,9 @@ SENDING = {"docshare.client.body", "docshare.client.recovery", "docshare.contrac
 @pytest.mark.parametrize(
     ("line", "noun", "contract"),
     [
-        (["files", "list"], "files", {"problems", "wire"}),
-        (["events", "list"], "events", {"problems", "wire", "streams", "plans"}),
-        (["whoami"], "account", {"problems", "wire"}),
+        (["files", "list"], "files", {"patterns", "problems", "wire"}),
+        (["events", "list"], "events", {"patterns", "plans", "problems", "streams", "wire"}),
+        (["whoami"], "account", {"patterns", "problems", "wire"}),
     ],
     ids=["files list", "events list", "whoami"],
 )
