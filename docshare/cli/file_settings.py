@@ -1,8 +1,6 @@
 """``docshare settings``: read and write the settings of files. Who reads them does not load what writes them."""
 
-from typing import ClassVar
-
-from docshare.cli.typer_compat import App, LazyGroup, Stub
+from docshare.cli.typer_compat import App, Stub
 
 _COMMANDS = "Commands"
 _READING, _WRITING = "docshare.cli.setting_reading", "docshare.cli.setting_writing"
@@ -27,12 +25,4 @@ _STUBS = (
     Stub("copy", _WRITING, _COMMANDS, "Give files the settings of another file.", "copy"),
 )
 
-
-class Settings(LazyGroup):
-    """The group ``docshare settings``."""
-
-    stubs: ClassVar = {stub.name: stub for stub in _STUBS}
-
-
-app = App("Settings of a file: password, expiry, link name, viewer.", cls=Settings)
-app.callback()(lambda: None)
+app = App("Settings of a file: password, expiry, link name, viewer.", stubs=_STUBS)

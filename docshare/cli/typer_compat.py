@@ -80,9 +80,14 @@ class Group(typer.core.TyperGroup):
 
 
 class App(typer.Typer):
-    """A ``typer.Typer`` with the settings of this program. ``@app.command()`` makes a ``TyperCommand``."""
+    """A ``typer.Typer`` with the settings of this program. ``@app.command()`` makes a ``TyperCommand``.
 
-    def __init__(self, help: str = "", **attrs: Any) -> None:
+    ``stubs``: commands of a group that are loaded when they are used, shown behind those that are registered.
+    """
+
+    def __init__(self, help: str = "", *, stubs: "Sequence[Stub]" = (), **attrs: Any) -> None:
+        if stubs:
+            attrs["cls"] = type("Stubbed", (LazyGroup,), {"stubs": {stub.name: stub for stub in stubs}})
         super().__init__(
             **{"cls": Group, **attrs},
             help=help,
@@ -91,6 +96,8 @@ class App(typer.Typer):
             rich_markup_mode=None,
             pretty_exceptions_enable=False,
         )
+        if stubs:
+            self.callback()(lambda: None)  # without one Typer makes no group of an app
 
     def command(self, name: str | None = None, *, spec: Spec | None = None, **attrs: Any) -> Callable[[Any], Any]:
         """Register a command; ``cls`` may be a class derived from ``TyperCommand``.

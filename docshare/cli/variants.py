@@ -1,7 +1,7 @@
 """``docshare variants``: links for single recipients. ``create`` stands in ``variants_create``."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,7 @@ from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec
 from docshare.cli.overrides import in_words, overrides_in, overrides_of
 from docshare.cli.text import clean
-from docshare.cli.typer_compat import App, LazyGroup, Stub
+from docshare.cli.typer_compat import App, Stub
 from docshare.cli.variant_names import OF_FILE_HELP, VARIANT_HELP, VARIANTS_HELP, Found, VariantNames, short_id
 
 if TYPE_CHECKING:
@@ -20,22 +20,18 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
+# What writes and reads tables is loaded when it is used.
+_STUBS = (
+    Stub(
+        "create",
+        "docshare.cli.variants_create",
+        "Commands",
+        "Make links for single recipients, one or one per row of a CSV file.",
+    ),
+    Stub("export", "docshare.cli.variant_export", "Commands", "Write the variants of a file as CSV."),
+)
 
-class Variants(LazyGroup):
-    """The group ``docshare variants``. What writes and reads tables is loaded when it is used."""
-
-    stubs: ClassVar = {
-        "create": Stub(
-            "create",
-            "docshare.cli.variants_create",
-            "Commands",
-            "Make links for single recipients, one or one per row of a CSV file.",
-        ),
-        "export": Stub("export", "docshare.cli.variant_export", "Commands", "Write the variants of a file as CSV."),
-    }
-
-
-app = App("Links for single recipients: make, revoke, redact them.", cls=Variants)
+app = App("Links for single recipients: make, revoke, redact them.", stubs=_STUBS)
 
 _FIELDS = ("uuid", "shortId", "url", "label", "overrides", "revoked", "redacted", "createdAt")
 

@@ -1,9 +1,7 @@
 """``docshare webhooks``: who is told of events. Each command stands in a module of its own or with its next of kin and
 is loaded when it is used: some bring much with them, and who lists webhooks does not wait for that."""
 
-from typing import ClassVar
-
-from docshare.cli.typer_compat import App, LazyGroup, Stub
+from docshare.cli.typer_compat import App, Stub
 
 _COMMANDS, _RECEIVER = "Commands", "For whoever writes a receiver"
 _UPKEEP, _OFFLINE = "docshare.cli.webhook_upkeep", "docshare.cli.webhook_tools"
@@ -35,12 +33,4 @@ _STUBS = (
     ),
 )
 
-
-class Webhooks(LazyGroup):
-    """The group ``docshare webhooks``."""
-
-    stubs: ClassVar = {stub.name: stub for stub in _STUBS}
-
-
-app = App("Webhooks: have a server of yours, or Slack, told of events.", cls=Webhooks)
-app.callback()(lambda: None)
+app = App("Webhooks: have a server of yours, or Slack, told of events.", stubs=_STUBS)
