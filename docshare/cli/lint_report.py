@@ -176,7 +176,8 @@ def _finding(row: Row, context: "Context", *, with_fix: bool) -> Iterator[str]:
     role = "ok" if after == GONE else _ROLES[row["level"]]
     place = f"page {row['page']}: " if "page" in row else ""
     room = max(screen.width - len(label) - 3, 20)
-    first, *more = textwrap.wrap(clean(f"{place}{row['message']} [{row['check']}]"), room)
+    said = clean(f"{place}{row['message']} [{row['check']}]")
+    first, *more = textwrap.wrap(said, room, break_on_hyphens=False)  # names of checks are copied
     yield f"  {screen.paint(role, label)} {first}"
     indent = " " * (len(label) + 3)
     for line in more:

@@ -224,6 +224,9 @@ def test_one_unreadable_file_of_several_is_told_and_the_others_are_looked_into(
     (("--plan", "free", "--account"), "exclude each other"),
     (("--strip",), "--strip needs --output"),
     (("--strip", "-o", "."), "is a folder"),
+    (("--strip", "-o", "-"), "the findings go to stdout"),
+    (("--strip", "-o", os.devnull, "--force"), "is no ordinary file"),
+    (("-",), "not stdin"),
     (("-o", "clean.pdf"), "needs --strip"),
     (("-n",), "needs --strip"),
 ])  # fmt: skip
@@ -252,6 +255,7 @@ def test_what_stays_in_the_clean_copy_still_fails(shell: Shell, tmp_path: Path) 
     shell.tty = True
     shown = shell("lint", path, "--strip", "-o", clean, "--force", "--no-color")
     assert shown.lines[1].startswith("  stays    page 1: 6 letters under a box or picture can be selected, ")
+    assert "[covered-text]" in shown.out, "the name of the check is broken"
     assert shown.lines[-1] == f"  gone     {AUTHOR} [author]"
     assert shown.err.splitlines()[-1] == "1 error in 1 file"
 

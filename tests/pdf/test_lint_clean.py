@@ -25,6 +25,7 @@ from tests.support.telltale import (
     hidden,
     info,
     layer,
+    listed_image,
     look,
     note,
     page,
@@ -96,6 +97,9 @@ CHANGES: list[tuple[str, Change]] = [
     ("thumbnail", page(Thumb=lambda pdf: Stream(pdf, b"SECRET", Width=1, Height=1))),
     ("program's own", page(PieceInfo=lambda pdf: Dictionary(Old=Stream(pdf, b"SECRET")))),
     ("photo", photo(gps=True, artist="SECRET")),
+    ("picture no page draws", listed_image(b"SECRET")),
+    ("another picture for print", page(Group=Dictionary(Alternates=Array([String("SECRET")])))),
+    ("entry of the trailer", lambda pdf: pdf.trailer.__setitem__("/Checksum", String("SECRET"))),
     ("hidden layer", layer("SECRET-LAYER", "BT /F1 18 Tf 72 400 Td (SECRET) Tj ET", states=hidden)),
 ]  # fmt: skip
 
@@ -169,12 +173,14 @@ def test_a_title_that_stands_in_the_metadata_alone_stays(
     assert b"xmpmeta" not in plain(after)
 
 
-def test_a_photo_keeps_its_picture_to_the_bit(cleaned: Callable[..., bytes]) -> None:
-    before = spotless(photo(gps=True))
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_photo_keeps_its_picture_to_the_bit(cleaned: Callable[..., bytes], packed: bool) -> None:
+    before = spotless(photo(gps=True, packed=packed))
     pictures = []
     for document in (before, cleaned(before)):
         with pikepdf.open(io.BytesIO(document)) as pdf:
             raw = pdf.pages[0].obj.Resources.XObject.I.read_raw_bytes()
+        raw = bytes.fromhex(raw[:-1].decode()) if packed and document is before else raw
         assert (b"SECRET-COMMENT" in raw) == (document is before)
         with PIL.Image.open(io.BytesIO(raw)) as picture:
             pictures.append(picture.tobytes())

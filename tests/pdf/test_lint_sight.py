@@ -66,6 +66,8 @@ SQUARE = note("Square", Rect=Array([60, 700, 360, 750]), AP=look("0 g 0 0 300 50
     pytest.param(f"{SECRET} 1 g {OVER}", (), id="a white box"),
     pytest.param(f"{SECRET} 1 g {OVER} 0 g {lines_content('New words')}", (), id="a white box with other words on it"),
     pytest.param(f"{SECRET} q 0 g {OVER} Q", (), id="a box in its own state"),
+    pytest.param(f"{SECRET} 0 G 30 w 60 726 m 360 726 l S", (), id="a broad line"),
+    pytest.param(f"{SECRET} 0 G 0.1 0 0 0.1 0 0 cm 300 w 600 7260 m 3600 7260 l S", (), id="a broad line at a scale"),
     pytest.param(SECRET, (BLACK,), id="a black picture"),
     pytest.param(SECRET, (form("0 g 0 0 30 5 re f", [10, 0, 0, 10, 60, 700]),), id="a box in a form"),
     pytest.param("", (form(f"{SECRET} 0 g {OVER}", [1, 0, 0, 1, 0, -100]),), id="text and box in a form"),
@@ -101,6 +103,8 @@ def test_only_covered_letters_are_counted(linter: Linter, put: Put) -> None:
     pytest.param(f"{SECRET} /G gs 0 g {OVER}", (states(ca=0.4),), id="a box one can look through"),
     pytest.param(f"{SECRET} q 0 0 9 9 re W n 0 g {OVER} Q", (), id="a box that is cut away"),
     pytest.param(f"{SECRET} 0 g 60 715 300 1 re f", (), id="a line through it"),
+    pytest.param(f"{SECRET} /G gs 0 G 30 w 60 726 m 360 726 l S", (states(CA=0.4),), id="a pale broad line"),
+    pytest.param(f"{SECRET} 0 G 8 w 60 700 300 50 re S", (), id="a broad frame"),
     pytest.param("/G gs", (form(SECRET, [1, 0, 0, 1, 0, 0]),), id="text in a form"),
 ])  # fmt: skip
 def test_text_that_can_be_seen_is_no_finding(

@@ -150,8 +150,8 @@ def shown(group: Any) -> Dictionary:
     return Dictionary(ON=Array([group]))
 
 
-def photo(*, artist: str = "", gps: bool = False) -> Change:
-    """With a photo on the first page."""
+def photo(*, artist: str = "", gps: bool = False, packed: bool = False) -> Change:
+    """With a photo on the first page; ``packed``: written as text, as ReportLab does."""
     from PIL import Image
 
     picture = Image.effect_noise((40, 40), 60).convert("RGB")
@@ -162,6 +162,9 @@ def photo(*, artist: str = "", gps: bool = False) -> Change:
     if gps:
         exif[_GPS] = {1: "N", _LATITUDE: (52.0, 31.0, 12.0), 3: "E", 4: (13.0, 24.0, 18.0)}
     raw = encoded(picture, "JPEG", exif=exif, comment=b"SECRET-COMMENT")
+    if packed:
+        packing = Array([Name.ASCIIHexDecode, Name.DCTDecode])
+        return drawn_image(raw.hex().encode() + b">", Filter=packing, Width=40, Height=40)
     return drawn_image(raw, Filter=Name.DCTDecode, Width=40, Height=40)
 
 
@@ -173,6 +176,18 @@ def drawn_image(data: bytes, at: str = "100 0 0 100 300 300", **entries: Any) ->
         image = pdf.make_indirect(Stream(pdf, data, Type=Name.XObject, Subtype=Name.Image, **look))
         pdf.pages[0].obj.Resources.XObject = Dictionary(I=image)
         pdf.pages[0].contents_add(Stream(pdf, f"\nq {at} cm /I Do Q\n".encode()))
+
+    return change
+
+
+def listed_image(data: bytes) -> Change:
+    """With an image in the resources of the first page that the page no longer draws."""
+
+    def change(pdf: pikepdf.Pdf) -> None:
+        image = Stream(pdf, data, Type=Name.XObject, Subtype=Name.Image, Width=1, Height=1)
+        listed = pdf.pages[0].obj.Resources.get("/XObject", Dictionary())
+        listed["/Old"] = pdf.make_indirect(image)
+        pdf.pages[0].obj.Resources.XObject = listed
 
     return change
 

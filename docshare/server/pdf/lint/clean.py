@@ -37,7 +37,10 @@ _DRAWN = frozenset({
     "/Widget", "/FreeText", "/Stamp", "/Ink", "/Line", "/Square", "/Circle", "/Polygon", "/PolyLine",
 })  # fmt: skip
 _UNSEEN = 2 | 32  # flags of annotations: hidden, and not shown on screens
-_DROPPED = frozenset({"/Metadata", "/PieceInfo", "/LastModified", "/AF", "/AA", "/Thumb", "/OPI", "/EF", "/RF"})
+_DROPPED = frozenset({
+    "/Metadata", "/PieceInfo", "/LastModified", "/AF", "/AA", "/Thumb", "/OPI", "/Alternates", "/Ref", "/EF", "/RF",
+})  # fmt: skip
+_TRAILER = frozenset({"/Root", "/Info", "/Size", "/ID", "/Encrypt"})
 _TEX = "/PTEX."
 _ACTIONS = frozenset({
     "/GoTo", "/GoToR", "/GoToE", "/Launch", "/Thread", "/URI", "/Sound", "/Movie", "/Hide", "/Named", "/SubmitForm",
@@ -57,6 +60,7 @@ def copy(path: str, *, keep_title: bool) -> bytes:
             _flatten(pdf)
             _keep_what_shows(pdf)
             layers.remove_hidden(pdf)
+            pdf.remove_unreferenced_resources()
             for thing in everything(pdf, lambda: False):
                 if isinstance(thing.value, Dictionary | Stream) and not thing.named:
                     _tidy(thing.value)
@@ -106,6 +110,7 @@ def _flags(note: Any) -> int:
 
 
 def _keep_what_shows(pdf: pikepdf.Pdf) -> None:
+    keep_only(pdf.trailer, _TRAILER)
     keep_only(pdf.Root, _CATALOG)
     names = pdf.Root.get("/Names")
     if isinstance(names, Dictionary):

@@ -57,6 +57,7 @@ class Survey:
 
     def run(self) -> None:
         """Look at everything, and tell."""
+        self._pdf.remove_unreferenced_resources()  # a picture that no page draws is a leftover, though pages list it
         for thing in everything(self._pdf, self._findings.out_of_time):
             value = thing.value
             if value.is_indirect:
@@ -175,14 +176,19 @@ class Survey:
             self._findings.add("signature", "note", f"Signed: {listed(self._signers)}.")
 
     def _leftovers(self) -> None:
-        pages = pictures = 0
+        pages, pictures, masks = 0, set[tuple[int, int]](), set[tuple[int, int]]()
         for value in self._pdf.objects:
             if isinstance(value, Dictionary | Stream) and value.objgen not in self._reached:
                 kind = str(value.get("/Type", ""))
                 pages += kind == "/Page"
-                pictures += kind not in _STREAMED and isinstance(value, Stream) and value.get("/Subtype") == Name.Image
+                if kind not in _STREAMED and isinstance(value, Stream) and value.get("/Subtype") == Name.Image:
+                    pictures.add(value.objgen)
+                    masks |= {
+                        mask.objgen for mask in (value.get("/SMask"), value.get("/Mask")) if isinstance(mask, Stream)
+                    }
+        pictures -= masks
         if pages or pictures:
-            counted = [some(pages, "page")] * bool(pages) + [some(pictures, "picture")] * bool(pictures)
+            counted = [some(pages, "page")] * bool(pages) + [some(len(pictures), "picture")] * bool(pictures)
             self._findings.add("leftovers", "warning", f"Not shown, but still in the file: {' and '.join(counted)}.")
 
 

@@ -4,9 +4,10 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+import pikepdf
 import PIL.Image
 import PIL.JpegImagePlugin
-from pikepdf import Array, Name, PdfError
+from pikepdf import Array, Name, PdfError, Stream
 
 _GPS = 0x8825
 # Artist, copyright, camera owner, serial numbers of camera and lens.
@@ -18,17 +19,14 @@ _SCAN, _END = 0xDA, 0xD9
 
 
 def is_photo(stream: Any) -> bool:
-    """Whether the stream is a JPEG as a camera made it."""
-    kind = stream.get("/Filter")
-    if isinstance(kind, Array) and len(kind) == 1:
-        kind = kind[0]
-    return bool(stream.get("/Subtype") == Name.Image and kind == Name.DCTDecode)
+    """Whether the stream is a JPEG as a camera made it, packed once more or not."""
+    return bool(stream.get("/Subtype") == Name.Image and _listed(stream.get("/Filter"))[-1:] == [Name.DCTDecode])
 
 
 def told_by(stream: Any) -> list[str]:
     """What the photo tells besides its picture: ``the place``, ``the owner of the camera``."""
     try:
-        with PIL.Image.open(io.BytesIO(stream.read_raw_bytes()), formats=("JPEG",)) as image:
+        with PIL.Image.open(io.BytesIO(_jpeg(stream)), formats=("JPEG",)) as image:
             exif = image.getexif()
             tags = {**exif, **exif.get_ifd(_EXIF)}
             told = ["the place where it was taken"] if exif.get_ifd(_GPS) else []
@@ -39,13 +37,34 @@ def told_by(stream: Any) -> list[str]:
 
 def strip(stream: Any) -> bool:
     """Take everything out of a photo that is not its picture, which stays as it is to the bit; says if there was
-    anything."""
-    raw = stream.read_raw_bytes()
+    anything. Raises PdfError for one that cannot be unpacked."""
+    raw = _jpeg(stream)
     kept = b"".join(_picture(raw))
     if len(kept) == len(raw):
         return False
-    stream.write(kept, filter=stream.get("/Filter"), decode_parms=stream.get("/DecodeParms"))
+    stream.write(kept, filter=Name.DCTDecode, decode_parms=_parameters(stream)[-1])
     return True
+
+
+def _jpeg(stream: Any) -> bytes:
+    """The photo as the camera made it: ReportLab writes it as text, other programs pack all streams."""
+    raw: bytes = stream.read_raw_bytes()
+    packing = _listed(stream.get("/Filter"))[:-1]
+    if not packing:
+        return raw
+    with pikepdf.new() as scratch:
+        return Stream(scratch, raw, Filter=Array(packing), DecodeParms=Array(_parameters(stream)[:-1])).read_bytes()
+
+
+def _parameters(stream: Any) -> list[Any]:
+    """What is told to each of the filters."""
+    count = len(_listed(stream.get("/Filter")))
+    return [*_listed(stream.get("/DecodeParms")), *[None] * count][:count]
+
+
+def _listed(value: Any) -> list[Any]:
+    """One filter may stand without a list."""
+    return [] if value is None else list(value) if isinstance(value, Array) else [value]
 
 
 def _picture(raw: bytes) -> Iterator[bytes]:

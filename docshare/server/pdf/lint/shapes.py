@@ -18,6 +18,7 @@ _MOST = 50_000  # objects of one page
 _OPAQUE = 250  # of 255
 _SHARE = 0.9  # of a letter that must be under a cover
 _FLAT = 2.0  # points; what is thinner hides no letter
+_BROAD = 4.0  # points; so broad is a line that may hide letters
 _CELL = 32.0  # points: covers are looked up by the square of the page they lie in
 _WIDE = 64  # squares; a cover over more of them is looked at for every letter
 _FAR = 20_000.0  # points; pages are smaller
@@ -173,14 +174,27 @@ def _is_opaque(handle: Any, kind: int) -> bool:
     if kind != pdfium.FPDF_PAGEOBJ_PATH:
         return False
     fill, stroke = ctypes.c_int(), pdfium.FPDF_BOOL()
-    known = pdfium.FPDFPath_GetDrawMode(handle, ctypes.byref(fill), ctypes.byref(stroke))
-    return bool(known and fill.value != pdfium.FPDF_FILLMODE_NONE and _colour(handle)[3] >= _OPAQUE)
+    if not pdfium.FPDFPath_GetDrawMode(handle, ctypes.byref(fill), ctypes.byref(stroke)):
+        return False
+    if fill.value != pdfium.FPDF_FILLMODE_NONE and _colour(handle)[3] >= _OPAQUE:
+        return True
+    # A broad line, as of a marker pen; the thin ones of tables and charts hide no letter.
+    is_broad = bool(stroke.value) and _breadth(handle) >= _BROAD
+    return is_broad and _colour(handle, pdfium.FPDFPageObj_GetStrokeColor)[3] >= _OPAQUE
 
 
-def _colour(handle: Any) -> tuple[int, int, int, int]:
-    """Red, green, blue and opacity of the fill, each 0 to 255; black where it has none."""
+def _breadth(handle: Any) -> float:
+    """How broad the lines of a path are, in points of what holds it."""
+    width = ctypes.c_float()
+    pdfium.FPDFPageObj_GetStrokeWidth(handle, ctypes.byref(width))
+    matrix = _matrix(handle)
+    return width.value * float(math.sqrt(abs(matrix.a * matrix.d - matrix.b * matrix.c)))
+
+
+def _colour(handle: Any, getter: Any = pdfium.FPDFPageObj_GetFillColor) -> tuple[int, int, int, int]:
+    """Red, green, blue and opacity of the fill, or what ``getter`` gets, each 0 to 255; black where it has none."""
     parts = [ctypes.c_uint() for _ in range(4)]
-    if not pdfium.FPDFPageObj_GetFillColor(handle, *map(ctypes.byref, parts)):
+    if not getter(handle, *map(ctypes.byref, parts)):
         return (0, 0, 0, 255)
     red, green, blue, opacity = (part.value for part in parts)
     return red, green, blue, opacity
