@@ -50,10 +50,10 @@ def restore(
     No server may run on the directory. What is there already is moved into a directory "before-restore-..." beside it,
     never deleted. If the process dies, either the old instance stands or the new one.
 
-    Everything is as it was when the backup was made, also API keys revoked since and documents deleted since: look
-    through them. People and apps sign in again. Webhooks and mails that were waiting are sent, perhaps for the second
-    time; --hold-deliveries keeps them back ("admin deliveries retry" sends one after all). Ids in event streams go on
-    far above the old ones, so that no saved cursor misses an event.
+    Everything is as it was when the backup was made, also API keys revoked, documents deleted and names redacted since:
+    look through them. People and apps sign in again. Webhooks and mails that were waiting are sent, perhaps for the
+    second time; --hold-deliveries keeps them back ("admin deliveries retry" sends one after all). Ids in event streams
+    go on far above the old ones, so that no saved cursor misses an event.
 
     Examples:
 

@@ -146,15 +146,15 @@ class Check:
             return
         stray = self.stray(database)
         for path in stray:
-            yield Finding("leftovers", False, f"no row names {path.relative_to(self._data)}", _REPAIR)
+            yield Finding("leftovers", False, f"nothing refers to {path.relative_to(self._data)}", _REPAIR)
         if not stray:
-            yield Finding("leftovers", True, "nothing lies in the store that no row names")
+            yield Finding("leftovers", True, "everything in the store belongs to a file or asset")
         for path in sorted(self._data.glob(f"{placing.ASIDE}*")):
             yield Finding("leftovers", True, f"{path.name} is what a restore replaced; delete it once you are sure")
 
     def stray(self, database: sqlite3.Connection) -> list[Path]:
-        """Blobs that no row names, and uploads that never ended."""
-        known = {blob for table in ("files", "assets") for (blob,) in database.execute(f"SELECT blob FROM {table}")}  # noqa: S608
+        """Blobs of no document that stands, and uploads that never ended."""
+        known = {row.blob for row in reading.rows(database)}
         blobs = [path for path in (self._data / "blobs").glob("*/*") if path.name not in known]
         return sorted(path for path in [*blobs, *(self._data / "tmp").glob("*")] if self._is_old(path))
 

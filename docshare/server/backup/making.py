@@ -5,7 +5,6 @@ then the blobs that this database names. What is deleted meanwhile is in the bac
 from the store once the backup has ended, or its process has died.
 """
 
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -101,7 +100,6 @@ def make(
 
         try:
             reading.copy(data_dir / DATABASE, staging, tell)
-            os.chmod(staging, 0o600)
             with reading.opened(staging, still=True) as database:
                 size = staging.stat().st_size + _size(data_dir, database)
                 total = size + staging.stat().st_size  # the database is read twice

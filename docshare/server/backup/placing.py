@@ -19,10 +19,12 @@ _NEW = ("tmp", "cache", "blobs", "vault.key", "config.toml", "docshare.db")
 
 
 def finish(data_dir: Path) -> Path | None:
-    """Go on with a restore that was decided, if there is one; returns where the old instance went, None for nowhere.
+    """Go on with a restore that was decided, if there is one, and forget one that was not; returns where the old
+    instance went, None for nowhere.
 
     Only under the lock of ``data_dir``. Each step can be done again after a crash.
     """
+    shutil.rmtree(data_dir / PARTIAL, ignore_errors=True)  # of a restore that was killed
     ready = data_dir / READY
     if not ready.is_dir():
         return None

@@ -4,6 +4,7 @@ The connection is read-only, so it neither writes nor checkpoints, not even when
 at the same instant could harm the file (``server.db``).
 """
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -13,6 +14,7 @@ from urllib.parse import quote
 
 _PAGES = 2048  # copied at a time; 8 MB
 _BUSY_S = 30.0
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _SHARING = 2  # the step of the schema that brought assets, and files whose bytes are destroyed
 _WEBHOOKS = 4  # the step that brought them
 _FILES = "SELECT 'file', uuid, blob, size, sha256 FROM files {} ORDER BY id"
@@ -40,11 +42,13 @@ def opened(database: Path, *, still: bool = False) -> Iterator[sqlite3.Connectio
 
 
 def copy(source: Path, target: Path, progress: Callable[[int], None]) -> None:
-    """Copy the database as it is at one instant, whatever is written meanwhile, to a file of its own.
+    """Copy the database as it is at one instant, whatever is written meanwhile, to a file of its own (0600).
 
-    Parameters: ``progress`` is told the bytes that each step copied. Raises sqlite3.Error.
+    Parameters: ``progress`` is told the bytes that each step copied. Raises OSError, sqlite3.Error.
     """
     target.unlink(missing_ok=True)
+    # Before anything is in it, whatever the umask; what SQLite writes beside it gets the same mode.
+    os.close(os.open(target, _CREATE, 0o600))
     with opened(source) as live, closing(sqlite3.connect(target, isolation_level=None)) as into:
         into.execute("PRAGMA journal_mode = OFF")
         into.execute("PRAGMA synchronous = OFF")

@@ -77,7 +77,6 @@ def restore(
     """
     finish(data_dir)
     partial = data_dir / PARTIAL
-    shutil.rmtree(partial, ignore_errors=True)  # of a restore that was killed
     (partial / _INCOMING).mkdir(mode=0o700, parents=True)
     try:
         verified = _Reception(partial / _INCOMING, progress, keep_blobs=True).take(source)
@@ -187,8 +186,10 @@ def _require_sound(database: Path, manifest: Manifest) -> None:
             if step > len(STEPS):
                 raise BadBackup(f"its database version {step} is newer than this docshare ({len(STEPS)}); upgrade it")
             (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
-            if verdict != "ok" or step != manifest.schema:
+            if verdict != "ok":
                 raise BadBackup(f"its database is damaged: {verdict}")
+            if step != manifest.schema:
+                raise BadBackup(f"its database is at version {step}, and its {MANIFEST} says {manifest.schema}")
             keys = manifest.keys()
             for row in reading.rows(connection):
                 found = keys.get(row.blob)

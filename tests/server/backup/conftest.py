@@ -5,10 +5,23 @@ from pathlib import Path
 import pytest
 
 from tests.support.cast import World
-from tests.support.saved import Operator
+from tests.support.saved import Operator, furnish
 
 
 @pytest.fixture
 def operator(world: World, tmp_path: Path) -> Operator:
     """Who looks after the instance of ``world``."""
     return Operator(world, tmp_path)
+
+
+@pytest.fixture
+def furnished(operator: Operator) -> Operator:
+    """The operator of an instance with something of each kind."""
+    furnish(operator)
+    return operator
+
+
+@pytest.fixture
+def own(furnished: Operator) -> Path:
+    """A backup of the operator's own instance."""
+    return furnished.saved()

@@ -5,7 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
+import sqlite3
 import threading
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -298,7 +302,42 @@ def test_only_one_backup_at_a_time(operator: Operator, monkeypatch: pytest.Monke
     monkeypatch.setattr(making, "_PAUSE_S", 0)
     with DirectoryLock(operator.data, HOLD):
         done = operator.admin("backup", operator.place / "saved.tar")
-    assert (done.code, "another backup" in done.err) == (7, True)
+    assert (done.code, "is being backed up" in done.err) == (7, True)
+    assert not list(operator.place.glob("saved*"))
+
+
+def test_nobody_else_may_open_the_copy_of_the_database_while_it_is_made(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes: list[int] = []
+    copy = reading.copy
+
+    def watched(source: Path, target: Path, progress: Callable[[int], None]) -> None:
+        def step(count: int) -> None:
+            modes.extend(path.stat().st_mode & 0o077 for path in target.parent.glob(f"{target.name}*"))
+            progress(count)
+
+        copy(source, target, step)
+
+    monkeypatch.setattr(reading, "copy", watched)
+    before = os.umask(0o022)
+    try:
+        operator.saved()
+    finally:
+        os.umask(before)
+    assert set(modes) == {0}
+
+
+def test_a_full_disk_is_told_as_one(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    def small(source: Path, target: Path, progress: Callable[[int], None]) -> None:
+        with closing(sqlite3.connect(target)) as database:
+            database.execute("PRAGMA max_page_count = 1")
+            database.execute("CREATE TABLE far (too INTEGER, much TEXT)")
+            database.execute("CREATE TABLE more (than TEXT)")
+
+    monkeypatch.setattr(reading, "copy", small)
+    done = operator.admin("backup", operator.place / "saved.tar")
+    assert (done.code, "there is not enough room" in done.err) == (2, True)
     assert not list(operator.place.glob("saved*"))
 
 

@@ -61,8 +61,9 @@ HARMS: dict[str, tuple[Harm, str, str]] = {
     "a changed document": (
         lambda world, _: blob(world).write_bytes(bytes(blob(world).stat().st_size)), "content", "SHA-256 is another",
     ),
-    "a blob without a row": (stray_blob, "leftovers", "no row names blobs/zz/"),
-    "half an upload": (lambda _, data: (data / "tmp" / "x.part").write_bytes(b"x"), "leftovers", "no row names tmp/x"),
+    "a blob without a row": (stray_blob, "leftovers", "nothing refers to blobs/zz/"),
+    "half an upload": (lambda _, data: (data / "tmp" / "x.part").write_bytes(b"x"), "leftovers", "refers to tmp/x"),
+    "a blob of a burned document": (execute("UPDATE files SET destroyed_at = 1"), "leftovers", "refers to blobs/"),
     "a directory for all": (lambda _, data: data.chmod(0o755), "permissions", "others on this machine may open"),
     "a key for all": (lambda _, data: (data / "vault.key").chmod(0o644), "permissions", "vault.key"),
     "another key": (lambda _, data: (data / "vault.key").write_bytes(b"k" * 32), "secrets", "does not open"),
@@ -152,6 +153,7 @@ def test_leftovers_are_put_aside_with_a_report(operator: Operator, made: dict[st
     (operator.data / "tmp" / "x.part").write_bytes(b"half")
     done = operator.admin("check", "--repair", "--json")
     assert done.code == 0, done.out
+    assert (done.code, operator.admin("check", "--repair", "--json").json) == (0, done.json[2:]), "it mended again"
     (place,) = (operator.data / "lost-and-found").iterdir()
     assert (place / "blobs" / "zz" / ("z" * 32)).read_bytes() == b"nobody's"
     assert (place / "tmp" / "x.part").read_bytes() == b"half"

@@ -5,22 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import signal
 import sqlite3
-import subprocess
 import tarfile
 from collections.abc import Callable
-from contextlib import closing, nullcontext
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from docshare.server.backup import placing, restoring, sources
+from docshare.server.backup import restoring
 from docshare.server.backup.manifest import START, VERSION
 from docshare.server.blobs import HOLD
-from docshare.server.config import Config
-from docshare.server.instance import open_instance
-from docshare.server.lock import DirectoryLock, is_locked
+from docshare.server.lock import DirectoryLock
 from docshare.server.pdf.engine import Engine
 from tests.api import hooks
 from tests.support.cast import leave, make_runtime, make_world
@@ -28,11 +24,9 @@ from tests.support.clock import Clock
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import add_download, count
 from tests.support.saved import Desk, Operator, furnish, members, packed, revived
-from tests.support.served import COMMAND, home
 
 DATABASE, MANIFEST = "docshare.db", "manifest.json"
 BLOB = hashlib.sha256(simple_pdf(pages=3)).hexdigest()
-DECISION, MOVES = 3, 16  # names that a restore of `saved` moves before it is decided, and in all
 BLOB_PATH = f"blobs/{BLOB[:2]}/{BLOB}"
 
 
@@ -59,19 +53,6 @@ def saved(archive: bytes, tmp_path: Path) -> Path:
     path = tmp_path / "given.tar"
     path.write_bytes(archive)
     return path
-
-
-@pytest.fixture
-def furnished(operator: Operator) -> Operator:
-    """The operator of an instance with something of each kind."""
-    furnish(operator)
-    return operator
-
-
-@pytest.fixture
-def own(furnished: Operator) -> Path:
-    """A backup of the operator's own instance."""
-    return furnished.saved()
 
 
 # --- nothing that is not whole ----------------------------------------------------------------------------------------
@@ -183,13 +164,22 @@ def test_a_manifest_that_left_out_a_document_of_the_database_is_refused(desk: De
 @pytest.mark.parametrize(
     ("name", "value"),
     [("files", {"docshare.db": ["../evil", 1, "0" * 64]}), ("blobs", {"../evil": [1, "a" * 20]}), ("schema", "7"),
-     ("blobs", {"0" * 64: [1, "../../../evil"]}), ("blobs", {"0" * 64: [-1, "a" * 20]}), ("files", {}), ("blobs", 3)],
+     ("blobs", {"0" * 64: [1, "../../../evil"]}), ("blobs", {"0" * 64: [-1, "a" * 20]}), ("files", {}), ("blobs", 3),
+     ("createdAt", 10**30), ("counts", {"files": "many"}), ("damaged", {"a" * 20: "\x1b[2J"}),
+     ("damaged", {"\x07": "missing"})],
 )  # fmt: skip
 def test_a_manifest_that_leads_elsewhere_is_refused(furnished: Operator, name: str, value: object) -> None:
     root = furnished.saved("kept")
     manifest = json.loads((root / MANIFEST).read_text())
     (root / MANIFEST).write_text(json.dumps(manifest | {name: value}))
     assert "its manifest.json is damaged" in furnished.refused(root)
+
+
+def test_a_manifest_of_another_database_is_refused(furnished: Operator) -> None:
+    root = furnished.saved("kept")
+    manifest = json.loads((root / MANIFEST).read_text())
+    (root / MANIFEST).write_text(json.dumps(manifest | {"schema": 1}))
+    assert "and its manifest.json says 1" in furnished.refused(root)
 
 
 def test_links_and_pipes_in_a_directory_are_not_followed(furnished: Operator) -> None:
@@ -266,6 +256,24 @@ def test_a_running_server_is_left_alone(operator: Operator, own: Path) -> None:
     assert mend.code == 7
 
 
+def test_what_a_backup_is_reading_is_left_alone(operator: Operator, own: Path) -> None:
+    with DirectoryLock(operator.data, HOLD):
+        done = operator.admin("restore", own, "--yes")
+        mend = operator.admin("check", "--repair")
+    assert (done.code, "is being backed up" in done.err) == (7, True)
+    assert mend.code == 7
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can restore for somebody else")
+def test_what_root_restores_into_the_directory_of_a_user_is_theirs(desk: Desk, saved: Path) -> None:
+    theirs = desk.place / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, 65534, 65534)
+    desk.admin("restore", saved, data=theirs)
+    assert {path.stat().st_uid for path in theirs.rglob("*")} == {65534}
+    assert (theirs / "lock").exists()
+
+
 def test_what_is_restored_is_for_its_owner_alone(desk: Desk, saved: Path) -> None:
     new = desk.place / "new"
     desk.admin("restore", saved, data=new)
@@ -318,74 +326,3 @@ def test_deliveries_that_were_waiting_are_sent_unless_held(
             "SELECT COUNT(next_at), COUNT(abandoned_at) FROM deliveries WHERE uuid = 'u'"
         )
         assert (left, abandoned) == (waiting, 1 - waiting)
-
-
-# --- killed on the way ------------------------------------------------------------------------------------------------
-
-
-class Killed(BaseException):
-    """The process ends here."""
-
-
-@pytest.mark.parametrize("step", [0, DECISION, DECISION + 1, 5, 8, 9, 12, 14, 15, MOVES])
-def test_a_restore_that_dies_leaves_the_old_instance_or_the_new_one(
-    operator: Operator, own: Path, monkeypatch: pytest.MonkeyPatch, step: int
-) -> None:
-    """Whichever name was moved last: the next who opens the directory finds one of the two, whole."""
-    later = operator.world.pia.upload(simple_pdf(pages=1))
-    operator.world.rt.db.close()
-    left, real, raises = [step], Path.rename, pytest.raises(Killed)
-
-    def rename(path: Path, target: Path) -> Path:
-        if left[0] == 0:
-            raise Killed
-        left[0] -= 1
-        return real(path, target)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "rename", rename)
-        patched.setattr(placing.shutil, "rmtree", lambda *_, **__: None)  # a dead process cleans nothing up
-        with raises if step < MOVES else nullcontext(), sources.opened(own) as source:
-            restoring.restore(source, operator.data, now=1, hold=False, progress=lambda done, total: None)
-    with open_instance(Config(data_dir=operator.data, base_url="http://127.0.0.1:1")) as instance:
-        uuids = {uuid for (uuid,) in instance.rt.db.rows("SELECT uuid FROM files")}
-        is_new = later["uuid"] not in uuids
-        assert len(uuids) == (1 if is_new else 2)
-    assert is_new == (step > DECISION), "the decision falls once all is verified"
-    assert operator.admin("check", "--json").code == 0
-    assert not (operator.data / "restoring").exists()
-
-
-def test_a_killed_backup_holds_nothing_for_ever(operator: Operator, own: Path) -> None:
-    assert own.stat().st_size > 500_000, "a pipe takes all of it"
-    process = subprocess.Popen(
-        [*COMMAND, "admin", "backup", "-", "--data", str(operator.data)],
-        env=home(operator.place), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert process.stdout is not None
-    process.stdout.read(100_000)
-    assert is_locked(operator.data / HOLD)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert not is_locked(operator.data / HOLD)
-    again = operator.saved("again.tar")
-    assert operator.admin("restore", again, "--verify-only").code == 0
-
-
-def test_a_backup_that_died_leaves_the_one_before_whole(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = operator.saved("kept")
-    operator.world.pia.upload()
-
-    def die(*_: object) -> None:
-        raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr("docshare.server.backup.durable.settle", die)
-        operator.admin("backup", root)
-    (root / "blobs" / "00").mkdir(parents=True)
-    (root / "blobs" / "00" / f"{'0' * 64}.part").write_bytes(b"half")
-    done = operator.admin("restore", root, "--json", "--verify-only")
-    assert (done.code, done.json["files"]) == (0, 0)
-    operator.saved("kept")
-    assert not list(root.rglob("*.part"))
-    assert operator.admin("restore", root, "--json", "--verify-only").json["files"] == 1

@@ -1,0 +1,89 @@
+"""Backups and restores whose process dies on the way (operations.md, Administration)."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from docshare.server.backup import placing, restoring, sources
+from docshare.server.blobs import HOLD
+from docshare.server.config import Config
+from docshare.server.instance import open_instance
+from docshare.server.lock import is_locked
+from tests.support.pdfs import simple_pdf
+from tests.support.saved import Operator
+from tests.support.served import COMMAND, home
+
+DECISION, MOVES = 3, 16  # names that a restore of `own` moves before it is decided, and in all
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("step", [0, DECISION, DECISION + 1, 5, 8, 9, 12, 14, 15, MOVES])
+def test_a_restore_that_dies_leaves_the_old_instance_or_the_new_one(
+    operator: Operator, own: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Whichever name was moved last: the next who opens the directory finds one of the two, whole."""
+    later = operator.world.pia.upload(simple_pdf(pages=1))
+    operator.world.rt.db.close()
+    left, real, raises = [step], Path.rename, pytest.raises(Killed)
+
+    def rename(path: Path, target: Path) -> Path:
+        if left[0] == 0:
+            raise Killed
+        left[0] -= 1
+        return real(path, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", rename)
+        patched.setattr(placing.shutil, "rmtree", lambda *_, **__: None)  # a dead process cleans nothing up
+        with raises if step < MOVES else nullcontext(), sources.opened(own) as source:
+            restoring.restore(source, operator.data, now=1, hold=False, progress=lambda done, total: None)
+    with open_instance(Config(data_dir=operator.data, base_url="http://127.0.0.1:1")) as instance:
+        uuids = {uuid for (uuid,) in instance.rt.db.rows("SELECT uuid FROM files")}
+        is_new = later["uuid"] not in uuids
+        assert len(uuids) == (1 if is_new else 2)
+    assert is_new == (step > DECISION), "the decision falls once all is verified"
+    assert operator.admin("check", "--json").code == 0
+    assert not list(operator.data.glob("restoring*")), "a copy of everything lies there for ever"
+
+
+def test_a_killed_backup_holds_nothing_for_ever(operator: Operator, own: Path) -> None:
+    assert own.stat().st_size > 500_000, "a pipe takes all of it"
+    process = subprocess.Popen(
+        [*COMMAND, "admin", "backup", "-", "--data", str(operator.data)],
+        env=home(operator.place), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdout is not None
+    process.stdout.read(100_000)
+    assert is_locked(operator.data / HOLD)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not is_locked(operator.data / HOLD)
+    again = operator.saved("again.tar")
+    assert operator.admin("restore", again, "--verify-only").code == 0
+
+
+def test_a_backup_that_died_leaves_the_one_before_whole(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = operator.saved("kept")
+    operator.world.pia.upload()
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr("docshare.server.backup.durable.settle", die)
+        operator.admin("backup", root)
+    (root / "blobs" / "00").mkdir(parents=True)
+    (root / "blobs" / "00" / f"{'0' * 64}.part").write_bytes(b"half")
+    done = operator.admin("restore", root, "--json", "--verify-only")
+    assert (done.code, done.json["files"]) == (0, 0)
+    operator.saved("kept")
+    assert not list(root.rglob("*.part"))
+    assert operator.admin("restore", root, "--json", "--verify-only").json["files"] == 1
