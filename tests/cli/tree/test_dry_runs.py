@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -38,6 +39,17 @@ def test_a_dry_run_only_reads_and_says_what_the_command_then_sends(town: Town, p
     assert len(said) == len(sent)
     known = [number for number, (_, place) in enumerate(said) if LATER not in place]
     assert [said[number] for number in known] == [sent[number] for number in known]
+    bodies = [json.loads(row["body"]) for row in done.json if row.get("body", "").startswith("{")]
+    assert len(bodies) == len(town.bodies)
+    for told, (_, place, body) in zip(bodies, town.bodies, strict=True):
+        assert matches(told, body), place
+
+
+def matches(told: Any, sent: Any) -> bool:
+    """Whether a body is the one that was told; a secret is told as stars."""
+    if isinstance(told, dict) and isinstance(sent, dict):
+        return told.keys() == sent.keys() and all(matches(told[key], sent[key]) for key in told)
+    return bool(told in ("***", sent))
 
 
 def test_a_dry_run_of_a_replay_sends_nothing_to_the_program(town: Town) -> None:

@@ -79,3 +79,29 @@ def test_a_command_has_a_page_and_is_completed_in_every_shell(made: dict[str, st
     for path in LEAVES:
         assert f"man/man1/docshare-{path.replace(' ', '-')}.1" in made
         assert all(f"'{path}'" in text for text in scripts), path
+
+
+# Where a script speaks of one command: {} is its path.
+SPEECH = {
+    "docshare.bash": r"(?m)^ *'{}'\) commands=.*$",
+    "_docshare": r"(?ms)^ *'{}'\)\n +options=\(.*?\n +\)$",
+    "docshare.fish": r"(?m)^complete .*__docshare_at \\'{}\\'.*$",
+    "docshare.ps1": r"(?m)^ *'{}' = @\('-.*$",
+}
+
+
+@pytest.mark.parametrize(("path", "command"), TREE.items(), ids=TREE)
+def test_every_option_of_a_command_is_in_its_page_and_in_every_script(
+    made: dict[str, str], path: str, command: Command
+) -> None:
+    page = made[f"man/man1/docshare-{path.replace(' ', '-')}.1"].replace("\\-", "-")
+    names = [name for option in command.options for name in option.names]
+    assert [name for name in names if f"\\fB{name}\\fR" not in page] == []
+    for script, form in SPEECH.items():
+        said = "\n".join(re.findall(form.format(path), made[f"completions/{script}"]))
+        assert [name for name in names if (fish(name) if script.endswith("fish") else name) not in said] == [], script
+
+
+def fish(name: str) -> str:
+    """An option as fish wants it written."""
+    return f" -{'l' if name.startswith('--') else 's'} {name.lstrip('-')} "

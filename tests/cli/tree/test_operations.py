@@ -23,6 +23,13 @@ def test_a_command_asks_for_what_it_is_for_and_prints_json(town: Town, path: str
     assert [json.loads(text) for text in (done.lines if path in ROW_BY_ROW else [done.out or "null"])]
 
 
+@pytest.mark.parametrize("path", [path for path, leaf in LEAVES.items() if leaf.kind == "offline"])
+def test_a_command_that_needs_no_server_prints_json(town: Town, path: str) -> None:
+    done = town(LEAVES[path].line, "--json")
+    assert done.code == 0, done.err
+    json.loads(done.out)
+
+
 @pytest.mark.parametrize("operation", ELSEWHERE)
 def test_an_operation_without_a_command_can_be_asked_for(town: Town, operation: str) -> None:
     line = town.filled(ELSEWHERE[operation])

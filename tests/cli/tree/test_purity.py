@@ -28,6 +28,16 @@ FAILURES = {
 UNREACHABLE = 11
 FINE = {("auth status", 403)}  # a credential that may not ask whose it is works all the same
 ONLINE = {path: leaf for path, leaf in LEAVES.items() if leaf.kind in ("change", "read") and leaf.operations}
+LONGER = {path: leaf for path, leaf in ONLINE.items() if len(leaf.asks) > 1}
+# What was written but cannot be read back, and a report whose pictures cannot be drawn: said on stderr.
+DONE_ALL_THE_SAME = {
+    ("settings set", 1),
+    ("settings clear", 1),
+    ("settings apply", 1),
+    ("settings copy", 3),
+    ("readership report", 5),
+}
+AS_IT_GOES = ("apply", "events tail", "gate tail")  # print what was done, and what was there before
 AT_ONCE = ("--json", "--retries", "0", "--max-wait", "0s")
 # Hostile, so that no failure can draw on the screen.
 DETAIL = "no \x1b[31m[/] \u202e $(touch pwned)"
@@ -71,6 +81,33 @@ def test_a_refused_command_prints_nothing_and_ends_with_its_code(
         assert (done.code, done.out) == (expected, ""), (status, done.err)
         assert done.error["exit"] == expected
         assert "\x1b" not in done.err
+
+
+@pytest.fixture
+def failing(town: Town) -> Iterator[Town]:
+    """The town, whose server fails after as many requests as a test lets pass."""
+    try:
+        yield town
+    finally:
+        town.lasts = float("inf")
+
+
+@pytest.mark.parametrize(("path", "leaf"), LONGER.items(), ids=LONGER)
+def test_a_command_whose_server_fails_halfway_prints_nothing_that_is_not_whole(
+    failing: Town, path: str, leaf: Leaf
+) -> None:
+    for answered in range(1, len(leaf.asks)):
+        failing.lasts = float("inf")
+        line = failing.filled(leaf.line)
+        failing.lasts = answered
+        done = failing(line, *AT_ONCE)
+        if (path, answered) in DONE_ALL_THE_SAME:
+            assert (done.code, json.loads(done.out) is None) == (0, False)
+            assert ": no\n" in done.err
+            continue
+        assert (done.code, done.out == "" or path in AS_IT_GOES) == (11, True), (answered, done.err)
+        assert all(json.loads(text) for text in done.lines)
+        assert done.error["exit"] == 11
 
 
 @pytest.mark.parametrize(("path", "leaf"), ONLINE.items(), ids=ONLINE)

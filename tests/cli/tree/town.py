@@ -11,7 +11,6 @@ import ipaddress
 import json
 import re
 import shlex
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -28,7 +27,7 @@ from docshare.server.verdicts import Head, Verdict
 from tests.support.cast import World, leave, make_runtime, make_world
 from tests.support.clock import START, Clock
 from tests.support.designing import Studio, studio_at
-from tests.support.fakefeed import BASE, FakeTime
+from tests.support.fakefeed import BASE, FakeTime, problem
 from tests.support.images import picture
 from tests.support.owner import put, signed_in
 from tests.support.pdfs import simple_pdf
@@ -36,6 +35,7 @@ from tests.support.reader import Reader, everybody_leaves
 from tests.support.receivers import ALLOWED, Receiver, add_hook, receiver_at, run_out
 from tests.support.shell import Ended, Shell
 from tests.support.source import make_certificate
+from tests.support.timed import running
 from tests.support.triggering import FORM, posted
 
 ROOT = Path(__file__).parents[3]
@@ -73,13 +73,16 @@ def operations() -> dict[str, tuple[str, re.Pattern[str]]]:
 
 
 class Town:
-    """``shell(line)`` runs a line as Pia; ``heard``: the requests since ``forget``; ``bend`` may change an answer."""
+    """``shell(line)`` runs a line as Pia; ``heard``: the requests since ``forget``, ``bodies``: method, path and value
+    of those with JSON; ``bend`` may change an answer; ``lasts``: how many requests are answered until all fail."""
 
     def __init__(self, studio: Studio, receiver: Receiver, folder: Path, address: str) -> None:
         self.studio, self.world, self.folder = studio, studio.world, folder
         self.receiver = receiver
         self.heard: list[Request] = []
+        self.bodies: list[tuple[str, str, Any]] = []
         self.bend: Callable[[Any], Any] | None = None
+        self.lasts: float = float("inf")
         self.shell = Shell(folder / "home", address, FakeTime())
         self.shell.env["DOCSHARE_TOKEN"] = self.world.pia.key
         self.shell.env["DOCSHARE_DATA_DIR"] = str(self.world.rt.config.data_dir)
@@ -107,6 +110,7 @@ class Town:
     def forget(self) -> None:
         """What was asked so far no longer counts."""
         self.heard.clear()
+        self.bodies.clear()
 
     def note(self, method: str, path: str) -> None:
         """Remember a request."""
@@ -321,17 +325,20 @@ def _answering(towns: list[Town]) -> Iterator[str]:
         parts=lambda: towns[0].world.rt.blobs.part(),
         draw_error=lambda status, path, detail: draw_error(towns[0].world.rt, status, path, detail),
     )
-    loop = threading.Thread(target=server.run, daemon=True)
-    loop.start()
-    try:
-        yield f"http://127.0.0.1:{server.port}"
-    finally:
-        server.stop(5)
-        loop.join()
+    with running(server) as address:
+        yield address
 
 
 def _bent(town: Town, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
     """What the application answers; ``town.bend`` may change the JSON of it."""
+    if environ.get("CONTENT_TYPE") == "application/json":
+        body = environ["wsgi.input"].read()
+        environ["wsgi.input"] = io.BytesIO(body)
+        town.bodies.append((environ["REQUEST_METHOD"], environ["PATH_INFO"], json.loads(body)))
+    town.lasts -= 1
+    if town.lasts < 0:
+        start_response("500 Internal Server Error", [("Content-Type", "application/problem+json")])
+        return [json.dumps(problem(500, "internal").body).encode()]
     if town.bend is None:
         return town.world.app(environ, start_response)
     begun: list[Any] = []
