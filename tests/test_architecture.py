@@ -39,7 +39,8 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
 # The command line reaches the server in these modules only, and inside functions only.
 SERVER_COMMANDS = {
     "docshare.cli.serve", "docshare.cli.admin_channel", "docshare.cli.lint",
-    "docshare.cli.admin_instance", "docshare.cli.admin_backup", "docshare.cli.admin_restore", "docshare.cli.admin_check",
+    "docshare.cli.admin_instance", "docshare.cli.admin_backup", "docshare.cli.admin_restore",
+    "docshare.cli.admin_check",
 }  # fmt: skip
 
 # Where the server may read a clock or make random values. Monotonic time measures sockets, processes and log lines.

@@ -12,7 +12,7 @@ from docshare.cli.dry_run import HIDDEN, as_json
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.inputs import STDIN, read_whole
 from docshare.cli.setting_values import from_json
-from docshare.client.address import origin_of
+from docshare.client.address import origin_of, parse_address
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
@@ -26,8 +26,10 @@ _AS_THEY_STAND = ("/api/", "/oauth/", "/.well-known/")
 _ALONE = ("/oembed", "/healthz")
 _ASSIGNMENT = re.compile(r"([^=:@]+)(:?=)(.*)", re.DOTALL)
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*)")
+_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
 _REWRITTEN = re.compile(r"[A-Za-z]:[/\\]")  # what Git Bash and MSYS make of a leading slash
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
+_OF_THE_BODY = ("content-length", "transfer-encoding")  # another value and the server waits for what never comes
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 
 
@@ -122,7 +124,11 @@ def request_of(context: "Context", given: Given, *, stranger: bool) -> Request:
     _require_one_stdin(given)
     base, path = _address(context, given.path, stranger)
     path, _, query = path.partition("?")
-    request = Request(method, path, base, dict(parse_qsl(query, keep_blank_values=True)))
+    request = Request(method, path, base)
+    for key, value in parse_qsl(query, keep_blank_values=True):
+        if value and secret_name(key):
+            raise _seen(f"{key} in the address", f"-F {key}=@FILE")
+        _put_param(request, key, value)
     request.headers = dict(_headers(context, given.headers))
     if given.source is not None and given.form:
         raise Stop(ExitCode.USAGE, "--input and --form exclude each other")
@@ -155,12 +161,13 @@ def _address(context: "Context", path: str, stranger: bool) -> tuple[str | None,
     origin = origin_of(path)
     if not origin or "@" in urlsplit(path).netloc:
         raise Stop(ExitCode.USAGE, f"{path!r} is not an http or https address")
-    base = str(context.connection.url.value).rstrip("/")
-    rest = path.split("://", 1)[1].partition("/")[2]
-    if origin == context.connection.origin and (path + "/").startswith(base + "/"):
-        return None, path[len(base) :] or "/"
+    base = parse_address(str(context.connection.url.value), with_token=False, allow_http=True).base
+    parts = urlsplit(path)
+    whole = origin + (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    if whole.startswith(base + "/"):
+        return None, whole[len(base) :]
     if stranger:
-        return origin, f"/{rest}"
+        return origin, whole[len(origin) :]
     raise Stop(
         ExitCode.USAGE,
         f"{origin} is not below {base}, the server in effect; its credential is sent nowhere else",
@@ -182,10 +189,14 @@ def _headers(context: "Context", words: Sequence[str]) -> Iterator[tuple[str, st
         if name.lower() == "authorization":
             hint = "Set DOCSHARE_TOKEN, or use a profile; --no-auth sends none."
             raise Stop(ExitCode.USAGE, "the credential is no option: others could see it", hint=hint)
+        if name.lower() in _OF_THE_BODY:
+            raise Stop(ExitCode.USAGE, f"-H {name}: it follows from the body and cannot be given")
         if value.startswith("@"):
             value = _from_file(context, f"-H {name}", value[1:], secret=secret_name(name))
         elif secret_name(name):
             raise _seen(f"-H {name}", f"-H '{name}: @FILE'")
+        if not _VALUE.fullmatch(value):
+            raise Stop(ExitCode.USAGE, f"-H {name}: a header is one line of Latin-1 characters")
         yield name, value
 
 
@@ -242,8 +253,8 @@ def _field(context: "Context", option: str, word: str) -> tuple[str, Any]:
         value = from_json(value, f"{option} {key}")
     elif option == "-F" and not from_file:
         value = _typed(text)
-    if not from_file and isinstance(value, str) and value and secret_name(key):
-        raise _seen(f"{option} {key}", f"-F {key}=@FILE")
+    if not from_file and _masked({key: value}) != {key: value}:
+        raise _seen(f"{option} {key}", f"-F {key}{match[2]}@FILE")
     return key, value
 
 
@@ -286,7 +297,7 @@ def _from_file(context: "Context", what: str, source: str, *, secret: bool) -> s
 def _masked(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {
-            key: HIDDEN if inner and isinstance(inner, str) and secret_name(str(key)) else _masked(inner)
+            key: HIDDEN if inner and inner is not True and secret_name(str(key)) else _masked(inner)
             for key, inner in value.items()
         }
     return [_masked(inner) for inner in value] if isinstance(value, list) else value

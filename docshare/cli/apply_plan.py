@@ -66,7 +66,9 @@ class Planner:
             *self._files_left({str(row.get("uuid")): row for row in rows}, {row["uuid"] for row in found.values()}),
         ]
         if self._left and not self._prune:
-            self._ctx.note(f"{self._left} of what earlier runs made stand in the file no more; --prune removes them")
+            self._ctx.note(
+                f"{self._left} of what earlier runs described stand in the file no more; --prune removes them"
+            )
         actions = [*made, *(removed if self._prune else [])]
         self._require_plan(actions)
         return actions

@@ -98,7 +98,9 @@ def _is_entry(found: object) -> bool:
     if not isinstance(found, Mapping) or not isinstance(found.get("uuid"), str):
         return False
     variants, settings = found.get("variants", {}), found.get("settings", [])
-    return isinstance(variants, dict) and isinstance(settings, list) and isinstance(found.get("password", ""), str)
+    if not isinstance(variants, dict) or not isinstance(settings, list):
+        return False
+    return all(isinstance(word, str) for word in (*variants.values(), *settings, found.get("password", "")))
 
 
 def password_mark(secret: str) -> str:

@@ -3,6 +3,7 @@
 Nothing in it is made into an object, nothing grows without bound, and no key stands twice.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ _MOST_TOLD = 20
 _SHOWN = 40  # characters of a strange value
 _TAG = "tag:yaml.org,2002:"
 _MERGE = f"{_TAG}merge"
+_HALF = re.compile(r"[\ud800-\udfff]")  # no text in UTF-8 can hold it
 _PLAIN = {f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null", "timestamp")}
 
 
@@ -195,6 +197,8 @@ class _Reader:
 
         if given.tag not in _PLAIN:
             raise self._refused(line, f"no such kind of value: {given.tag.removeprefix(_TAG)}")
+        if _HALF.search(given.value):
+            raise self._refused(line, "half a character stands here: above \\uffff write \\U and eight digits")
         if given.tag == f"{_TAG}timestamp":
             return Node(given.value, line, given.value)
         try:

@@ -36,6 +36,8 @@ def edited(context: Context, before: str) -> str | None:
     replace_file(draft, before or _BEGINNING, private=True)
     while True:
         _run(context, command, draft)
+        if not draft.is_file():  # it may be open still, in an editor that comes back at once
+            raise Stop(ExitCode.USAGE, "the editor left no file behind", hint="Nothing was changed.")
         after = read_text(draft)
         if after in (before, before or _BEGINNING):
             draft.unlink()

@@ -12,7 +12,8 @@ from docshare.cli.text import seconds
 
 PROFILE = "profile"  # the one key above the profiles
 KEYS = (PROFILE, *SETTINGS)
-_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
+_YEAR_S = 366 * 86_400
 _SECRETS = ("token", "key", "password", "secret", "credential")
 _BOOLEANS = {"true": True, "false": False}
 
@@ -58,6 +59,8 @@ def fault_of(key: str, value: Any) -> str:
     allowed = kinds if isinstance(kinds, tuple) else (kinds,)
     if isinstance(value, bool) is not (bool in allowed) or not isinstance(value, allowed):
         return f"{value!r} is not of type {' or '.join(_TYPES[kind] for kind in allowed)}"
+    if isinstance(value, str) and not value.isprintable():
+        return "it holds characters that cannot be seen"
     if value == "":
         return "it is empty; to forget it: docshare config unset"
     check = _CHECKS.get(key)
@@ -117,10 +120,9 @@ def _absolute(text: str) -> str:
 
 def _time_fault(value: Any) -> str:
     try:
-        seconds(str(value))
+        return "it is longer than a year" if seconds(str(value)) > _YEAR_S else ""
     except ValueError as error:
         return str(error)
-    return ""
 
 
 def _url_fault(value: str) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from docshare.client.options import Exchange
 
 _COMMAND_SECONDS = 10
+_LONGEST_TIMEOUT = 366 * 86_400.0  # seconds; sockets do not take every number
 _SHORTEST_SECRET = 6  # anything shorter is a word of the output, not worth hiding
 _SECRET_NAMES = ("authorization", "cookie", "token", "secret", "password", "code")
 
@@ -125,7 +126,7 @@ def _client(context: "Context", base: str, token: str | Callable[[], str] | None
         base,
         token,
         user_agent=f"docshare/{__version__} (python {sys.version.split()[0]}; {sys.platform})",
-        timeout=find_seconds(context, "timeout"),
+        timeout=_timeout(context),
         retries=int(find(context, "retries").value),
         max_wait=find_seconds(context, "max_wait"),
         on_wait=lambda reason, seconds: _say_waiting(context, reason, seconds),
@@ -134,6 +135,14 @@ def _client(context: "Context", base: str, token: str | Callable[[], str] | None
         allow_http=bool(find(context, "allow_http").value),
         clock=Clock(wall=lambda: context.now() / 1000, monotonic=context.monotonic, sleep=context.sleep),
     )
+
+
+def _timeout(context: "Context") -> float:
+    """Seconds to wait for an answer. Stop (2) for none at all."""
+    found = find_seconds(context, "timeout")
+    if found <= 0:
+        raise Stop(ExitCode.USAGE, "a timeout of 0 leaves no time for an answer", hint="Write it as in --timeout 30s.")
+    return min(found, _LONGEST_TIMEOUT)
 
 
 _HOW_TO_SIGN_IN = "Set DOCSHARE_TOKEN, or run: docshare auth login"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
@@ -132,6 +133,7 @@ def doctor(
     printer = ctx.emitter(_SPEC)
     wish = {key: value for key, value in (("egress", egress), ("mail", mail)) if value}
     scene = Scene(ctx, data=data, wish=wish, body=_size(body))
+    scene.hide(urlsplit(egress or "").hostname, "<host>")
     rows = []
     for group in GROUPS:
         if not only or group in only:

@@ -1,7 +1,8 @@
 """The frame of ``docshare doctor``: tables of checks, each made under a deadline, and hiding what is private."""
 
+import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,17 +14,37 @@ if TYPE_CHECKING:
 
     from docshare.cli.context import Context
 
+_BLOCK = 64 * 1024  # bytes
+_MOST_READ = 16 * _BLOCK  # more than any answer has that a check asks for
 SECONDS = 5.0
 """How long one check may take, and how long it waits for a server."""
 
+_GROUPS = "[0-9a-f]{1,4}(?::[0-9a-f]{1,4})*"
+_IPV6 = re.compile(
+    rf"(?<![\w:])(?!::1\b|::/0)(?:(?:[0-9a-f]{{1,4}}:){{7}}[0-9a-f]{{1,4}}|(?:{_GROUPS})?::(?:{_GROUPS})?)(?![\w:])",
+    re.IGNORECASE,
+)
 _MASKS = (
     (re.compile(r"[\w.+-]+@[\w.-]+\.\w+"), "<email>"),
     (re.compile(r"(?<=://)(?!127\.|localhost\b|\[::1\])[^\s/:,;\"']+"), "<host>"),
     (re.compile(r"(?<![\w/.:>])/[\w.@-]+(?:/[\w.@-]+)+"), "<path>"),
     (re.compile(r"\b(?!127\.)\d{1,3}(?:\.\d{1,3}){3}\b(?!/0)"), "<address>"),
+    (_IPV6, "<address>"),
     (re.compile(r"\b(?:ds_[a-z]+_|whsec_)\w+"), "<secret>"),
 )
 _SHORTEST = 3  # a shorter name may be anything
+
+
+class Answer(NamedTuple):
+    """What a server said."""
+
+    status_code: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The body as JSON; raises ValueError if it is none."""
+        return json.loads(self.body)
 
 
 @dataclass
@@ -43,7 +64,7 @@ class Scene:
         if text and len(str(text)) >= _SHORTEST:
             self.private[str(text)] = mask
 
-    def get(self, url: str, *, with_token: bool = False) -> "requests.Response":
+    def get(self, url: str, *, with_token: bool = False) -> "Answer":
         """The answer to GET ``url``, by the way that the client of the API takes: through the proxies of
         the environment, and without a login out of ``~/.netrc``.
 
@@ -65,7 +86,8 @@ class Scene:
             http.auth = Bearer(connection.token if with_token else None, connection.origin)
             try:
                 # Said again here: requests lets its own variable win over what the session says.
-                return http.get(url, timeout=SECONDS, allow_redirects=False, verify=http.verify)
+                with http.get(url, timeout=SECONDS, allow_redirects=False, verify=http.verify, stream=True) as answer:
+                    return Answer(answer.status_code, answer.headers, _body(answer))
             except requests.RequestException as error:
                 failure = translated(error, Call("GET", ""), connection.origin)
                 if isinstance(failure, TimedOut):
@@ -83,6 +105,18 @@ class Scene:
         session.auth = Bearer(None, "")
         session.verify = find(self.ctx, "ca_bundle").value or True
         return session
+
+
+def _body(answer: "requests.Response") -> bytes:
+    """The body of ``answer``; raises NotAnApi if it goes on and on."""
+    from docshare.client.errors import NotAnApi
+
+    body = b""
+    for block in answer.iter_content(_BLOCK):
+        body += block
+        if len(body) > _MOST_READ:
+            raise NotAnApi("the answer does not end", hint="Is this the base URL of a docshare server?")
+    return body
 
 
 class Check(NamedTuple):

@@ -84,7 +84,7 @@ def _answers(scene: Scene, server: RunningServer) -> Finding:
     def ask_health() -> Finding:
         with scene.session() as http:
             http.trust_env = False
-            http.get(f"{owner.url}/healthz", timeout=SECONDS)
+            http.get(f"{owner.url}/healthz", timeout=SECONDS, stream=True).close()
         return fine(f"process {owner.pid} answers at {owner.url}")
 
     found = found_within(SECONDS, ask_health)

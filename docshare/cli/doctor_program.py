@@ -102,6 +102,8 @@ def _file(scene: Scene) -> Finding:
     for folder in (scene.ctx.config_dir, scene.ctx.env.get("HOME")):
         scene.hide(folder, "<path>")
     config = scene.ctx.config  # Stop where it cannot be read, with a hint
+    for name in config.profiles:
+        scene.hide(name, "<profile>")
     if config.strange:
         return doubtful(f"{config.path}: unknown keys {', '.join(config.strange)}", "Correct or remove them.")
     return fine(f"{config.path} is in order") if config.path.exists() else absent(f"there is no {config.path}")

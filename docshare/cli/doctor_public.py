@@ -77,7 +77,8 @@ def _get(http: "requests.Session", address: str, origin: str) -> "requests.Respo
     from docshare.client.retries import Call
 
     try:
-        return http.get(address, headers=_MARKS, timeout=SECONDS, allow_redirects=False)
+        with http.get(address, headers=_MARKS, timeout=SECONDS, allow_redirects=False, stream=True) as answer:
+            return answer  # what it has for a body is of no interest
     except requests.RequestException as error:
         raise translated(error, Call("GET", ""), origin) from error
 
@@ -87,9 +88,12 @@ def _first_refused(http: "requests.Session", address: str, most: int) -> tuple[i
 
     for size in (*(step for step in _STEPS if step < most), most):
         try:
-            answer = http.post(address, data=_Zeros(size), timeout=(SECONDS, _BODY_SECONDS), allow_redirects=False)
+            answer = http.post(
+                address, data=_Zeros(size), timeout=(SECONDS, _BODY_SECONDS), allow_redirects=False, stream=True
+            )
         except requests.RequestException:
             return size, "the connection was closed"
+        answer.close()
         if answer.status_code != 200:
             return size, f"status {answer.status_code}"
     return None
@@ -119,7 +123,7 @@ def judged(seen: Seen) -> Found:
         yield "host", _host(seen.owner, seen.arrived)
         yield "headers", _headers(seen.arrived)
         yield "body", _body(seen)
-        yield "clock", clocks(seen.answer, seen.at, "Set the clocks of the proxy and of this machine by NTP.")
+        yield "clock", clocks(seen.answer.headers, seen.at, "Set the clocks of the proxy and of this machine by NTP.")
 
 
 def address(owner: "Owner") -> Finding:

@@ -2,17 +2,15 @@
 
 import socket
 import ssl
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from docshare.cli.doctor_checks import SECONDS, Check, Scene
+from docshare.cli.doctor_checks import SECONDS, Answer, Check, Scene
 from docshare.cli.doctor_program import proxy_of
 from docshare.client.address import is_loopback
 from docshare.contract.findings import Finding, absent, broken, doubtful, fine
 from docshare.contract.scopes import FILES_READ, PROFILE, READERSHIP_READ, WEBHOOKS_MANAGE
-
-if TYPE_CHECKING:
-    import requests
 
 _DAY_S = 86_400
 _FEW_DAYS, _LAST_DAYS = 14, 3
@@ -123,11 +121,8 @@ def _api(scene: Scene) -> Finding:
     fix = "Is this the base URL of a docshare server?"
     if 300 <= answer.status_code < 400:
         return broken(f"redirects to {answer.headers.get('Location')}", "Use that address; is it https?")
-    try:
-        about = answer.json()
-    except ValueError:
-        about = None
-    if answer.status_code != 200 or not isinstance(about, dict):
+    about = _object(answer)
+    if answer.status_code != 200 or not about:
         return broken(f"answered with status {answer.status_code} and no API", fix)
     words = f"{about.get('name', 'a server')} {about.get('version', '')}".strip()
     if "X-Docshare-Dev" in answer.headers:
@@ -137,14 +132,14 @@ def _api(scene: Scene) -> Finding:
 
 def _clock(scene: Scene) -> Finding:
     answer = scene.get(_url(scene, ""))
-    return clocks(answer, scene.ctx.now(), _CLOCK_FIX)
+    return clocks(answer.headers, scene.ctx.now(), _CLOCK_FIX)
 
 
-def clocks(answer: "requests.Response", at: int, fix: str) -> Finding:
-    """How far the clock that wrote the date of ``answer`` is from that of this machine, which said ``at`` (ms)."""
+def clocks(headers: Mapping[str, str], at: int, fix: str) -> Finding:
+    """How far the clock that wrote the date in ``headers`` is from that of this machine, which said ``at`` (ms)."""
     from docshare.client.pacing import read_date
 
-    told = read_date(answer.headers)
+    told = read_date(headers)
     if told is None:
         return absent("the answer has no date")
     apart = abs(told - at / 1000)
@@ -159,9 +154,8 @@ def _credential(scene: Scene) -> Finding:
     if connection.token is None:
         return absent("there is none")
     answer = scene.get(_url(scene, "/user"), with_token=True)
-    problem = _problem(answer)
-    if answer.status_code == 200:
-        account = answer.json()
+    problem, account = _problem(answer), _object(answer)
+    if answer.status_code == 200 and "tier" in account:
         for key, mask in _PRIVATE.items():
             scene.hide(account.get(key), mask)
         return fine(f"{account.get('email')}, plan {account.get('tier')}")
@@ -169,7 +163,10 @@ def _credential(scene: Scene) -> Finding:
         return fine("it is accepted, and may not know the account")
     if answer.status_code == 401:
         return broken(f"refused, from {connection.source}", "Sign in again: docshare auth login")
-    return broken(f"answered with status {answer.status_code}: {problem.get('detail', '')}", str(problem.get("hint")))
+    if answer.status_code == 200:
+        return broken("the server takes it and names no account", "Is this the base URL of a docshare server?")
+    words = f"answered with status {answer.status_code}: {problem.get('detail', '')}"
+    return broken(words, str(problem.get("hint") or "Try again; look into the log of the server."))
 
 
 def _scopes(scene: Scene) -> Finding:
@@ -177,9 +174,16 @@ def _scopes(scene: Scene) -> Finding:
         return absent("there is no credential")
     held: list[str] = []
     lacking: list[str] = []
+    untold: list[str] = []
     for scope, path in _PROBES.items():
         answer = scene.get(_url(scene, path), with_token=True)
-        (lacking if _problem(answer).get("code") == "insufficient_scope" else held).append(scope)
+        if _problem(answer).get("code") == "insufficient_scope":
+            lacking.append(scope)
+        else:
+            # What is refused for another reason, such as the plan, was let through by its scope.
+            (held if answer.status_code in (200, 403) else untold).append(scope)
+    if untold:
+        return doubtful(f"the server does not tell about {', '.join(untold)}", "Try again; look into its log.")
     words = f"{', '.join(held) or 'none'}; what writes was not tried"
     return fine(f"{words}; lacks {', '.join(lacking)}" if lacking else words)
 
@@ -203,12 +207,15 @@ def _url(scene: Scene, path: str) -> str:
     return f"{str(scene.ctx.connection.url.value).rstrip('/')}{_API}{path}"
 
 
-def _problem(answer: "requests.Response") -> dict[str, Any]:
-    if answer.status_code < 400:
-        return {}
+def _problem(answer: Answer) -> dict[str, Any]:
+    return _object(answer) if answer.status_code >= 400 else {}
+
+
+def _object(answer: Answer) -> dict[str, Any]:
+    """The JSON object of an answer; empty if it is none."""
     try:
         document = answer.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
 
@@ -217,7 +224,7 @@ SERVER = (
     Check("name", _name, fix="The name service does not answer."),
     Check("connection", _connection, needs=("name",), fix="Nothing answers; a firewall may drop what is sent."),
     Check("certificate", _certificate, needs=("connection",)),
-    Check("api", _api, needs=("connection", "certificate")),
+    Check("api", _api, needs=("connection",)),
     Check("clock", _clock, needs=("api",)),
     Check("credential", _credential, needs=("api",)),
     Check("scopes", _scopes, needs=("credential",)),

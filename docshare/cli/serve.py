@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from docshare.server.config import Config
     from docshare.server.instance import Owner
     from docshare.server.serve import Running
+    from docshare.server.services.accounts import FirstRun
 
 _HERE = "127.0.0.1"
 _ANY_URL = "http://127.0.0.1"  # until the port is known
@@ -227,7 +228,7 @@ def _host(ctx: Context, plan: Plan, server: "Running", stop: threading.Event) ->
 
     rt = server.instance.rt
     first = accounts.first_run(rt, _tier(plan.tier))
-    _welcome(ctx, plan, server, first.api_key)
+    _welcome(ctx, plan, server, first)
     _warn_if_exposed(ctx, plan, rt.config.base_url)
     with ExitStack() as stack:
         token = ""
@@ -333,25 +334,28 @@ def _tier(word: str) -> Any:
     return AccountPlan.of(word)
 
 
-def _welcome(ctx: Context, plan: Plan, server: "Running", api_key: str | None) -> None:
+def _welcome(ctx: Context, plan: Plan, server: "Running", first: "FirstRun") -> None:
     """Set up the profile "local" for the default data directory; elsewhere show a new owner's key, once."""
     url = server.instance.rt.config.base_url
     if plan.ephemeral:
         return
     if plan.settings["data_dir"] is None:
-        _remember_locally(ctx, server, url, api_key)
-    elif api_key:
-        ctx.err(f"owner's API key, shown once: {api_key}")
+        _remember_locally(ctx, server, url, first)
+    elif first.api_key:
+        ctx.err(f"owner's API key, shown once: {first.api_key}")
         ctx.note(f"to use it from another terminal: docshare profile add NAME --url {shlex.quote(url)} --with-token")
 
 
-def _remember_locally(ctx: Context, server: "Running", url: str, api_key: str | None) -> None:
+def _remember_locally(ctx: Context, server: "Running", url: str, first: "FirstRun") -> None:
+    from docshare.cli import sharing
     from docshare.cli.config import save_profile
     from docshare.cli.credentials import Credential, load, save
     from docshare.contract.problems import Problem
     from docshare.server.services import callers
 
-    saved = load(ctx.config_dir, _PROFILE)
+    saved, api_key = load(ctx.config_dir, _PROFILE), first.api_key
+    if api_key is None and saved is None:  # such as a backup that was put back on another machine
+        sharing.introduce(ctx, _PROFILE, url, first.account.email)
     if api_key is None and saved is not None:
         try:
             callers.authenticate(server.instance.rt, f"Bearer {saved.token}")

@@ -72,7 +72,7 @@ def find_seconds(context: "Context", name: str) -> float:
     """The value of a setting that is a time, in seconds; Stop (2) for a text that is none."""
     found = find(context, name)
     try:
-        return seconds(str(found.value))
+        return seconds(f"{found.value:f}" if isinstance(found.value, float) else str(found.value))
     except ValueError as error:
         raise Stop(ExitCode.USAGE, f"{name} ({found.origin}): {error}") from None
 

@@ -1,5 +1,6 @@
 """What ``docshare serve`` does for people: shares the files it was given, and greets whoever sits at the terminal."""
 
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -43,6 +44,17 @@ def greet(ctx: "Context", *, shared: bool, at_home: bool, kept: bool) -> None:
     ctx.err("")
     if shared:
         ctx.note("Open the link. Readers appear here about a minute after they close it:")
+
+
+def introduce(ctx: "Context", profile: str, url: str, email: str) -> None:
+    """Tell a person at the terminal how to get a ``profile`` for a server that has an owner, ``email``, but that no
+    profile leads to."""
+    if not ctx.stderr_tty or any(each.get("url") == url for each in ctx.config.profiles.values()):
+        return
+    program = _program()
+    ctx.note("no profile leads to this server yet; make one in another terminal:")
+    ctx.note(f"  {program} admin key create {shlex.quote(email)} --template '{{key}}' |")
+    ctx.note(f"    {program} profile add {profile} --url {shlex.quote(url)} --with-token")
 
 
 def _commands(shared: bool) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from typing import Any
 from docshare.cli.exits import DeadlinePassed, Terminated
 
 _AGAIN = 0.01  # seconds until a signal that was lost is raised again
+_LONGEST_S = 366 * 86_400.0  # no clock of the system takes every number
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:
@@ -102,4 +103,4 @@ def shielded() -> Iterator[None]:
 def set_deadline(seconds: float | None) -> None:
     """End the command with ``DeadlinePassed`` after that many seconds; 0 takes it back."""
     if seconds is not None and hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        signal.setitimer(signal.ITIMER_REAL, min(seconds, _LONGEST_S))

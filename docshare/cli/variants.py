@@ -128,7 +128,9 @@ def _changed(verb: str) -> Callable[[Row, Context], Iterator[str]]:
     def lines(row: Row, context: Context) -> Iterator[str]:
         screen = context.out_screen
         named = clean(str(row.get("variant") or short_id(dict(row))))
-        facts = (f'"{row["label"]}"' if row.get("label") else "", in_words(row.get("overrides")), state_of(row))
+        state = state_of(row)
+        label = f'"{row["label"]}"' if row.get("label") else ""
+        facts = (label, in_words(row.get("overrides")), "" if state == verb else state)
         told = ", ".join(clean(fact) for fact in facts if fact)
         yield f"{verb} {screen.paint('id', named)}" + (f": {told}" if told else "")
 

@@ -19,12 +19,14 @@ class Address(NamedTuple):
 def parse_address(base_url: str, *, with_token: bool, allow_http: bool) -> Address:
     """Read a base URL. Raises ``BadAddress`` if it is not an http(s) address, carries a login, query or fragment, or if
     a token would leave this machine unencrypted without ``allow_http``."""
+    text = base_url.strip()
     try:
-        parts = urlsplit(base_url.strip())
+        parts = urlsplit(text)
         origin = _origin(parts)
     except ValueError as error:
         raise BadAddress(f"'{base_url}' is not a usable address: {error}") from error
-    if not origin or parts.query or parts.fragment or "@" in parts.netloc:
+    blank = " " in text or not text.isprintable()
+    if not origin or blank or parts.query or parts.fragment or "@" in parts.netloc:
         raise BadAddress(f"'{base_url}' is not an address of the form https://host[:port][/path]")
     if with_token and parts.scheme == "http" and not allow_http and not is_loopback(parts.hostname or ""):
         raise BadAddress(

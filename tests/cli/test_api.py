@@ -69,6 +69,11 @@ def test_a_url_of_the_server_in_effect_is_taken(api: FakeApi, shell: Shell) -> N
     assert api.heard[0].headers["Authorization"] == f"Bearer {TOKEN}"
 
 
+def test_a_url_may_spell_scheme_and_host_in_capitals(api: FakeApi, shell: Shell) -> None:
+    assert shell("api", "GET", f"{api.url.upper()}/api/v1/files").code == 0
+    assert api.heard[0].headers["Authorization"] == f"Bearer {TOKEN}"
+
+
 def test_the_credential_goes_to_no_other_server(api: FakeApi, elsewhere: FakeApi, shell: Shell) -> None:
     done = shell("api", "GET", f"{elsewhere.url}/api/v1/files")
     assert (done.code, done.out, elsewhere.heard, api.heard) == (2, "", [], [])
@@ -117,6 +122,10 @@ def test_without_credential_none_is_needed_and_none_is_sent(api: FakeApi, shell:
         ["POST", "/files", "--form", "a=1", "--input", "-"],
         ["POST", "/files", "-H", "no header"],
         ["POST", "/files", "-H", "X-Two: 1\nX-Three: 2"],
+        ["POST", "/files", "-H", "X-Two: 1\rX-Three: 2"],
+        ["POST", "/files", "-H", "X-Price: 3 €"],
+        ["POST", "/files", "-H", "Content-Length: 5"],
+        ["GET", "/files?limit=3&limit=4"],
         ["POST", "/files", "--input", "-", "-F", "x=@-"],
         ["POST", "/files", "--form", "a=<-", "-H", "Cookie: @-"],
         ["GET", "/files", "--error-body", "nowhere"],
@@ -195,6 +204,8 @@ def test_headers_are_added_and_a_session_can_speak(api: FakeApi, shell: Shell, t
         ["-f", "password=hunter22"],
         ["-F", "password=hunter22"],
         ["-F", 'password:="hunter22"'],
+        ["-F", 'signIn:={"steps": [{"password": "hunter22"}]}'],
+        ["-F", "password=22222222"],
         ["-F", "claimToken=hunter22"],
         ["--form", "client_secret=hunter22"],
         ["-H", "Cookie: hunter22"],
@@ -207,6 +218,16 @@ def test_a_secret_is_no_option(api: FakeApi, shell: Shell, line: list[str]) -> N
     done = shell("api", "POST", "/files/claim", *line)
     assert (done.code, done.out, api.heard, "hunter22" in done.err) == (2, "", [], False)
     assert "hint:" in done.err
+
+
+def test_a_secret_stands_in_no_address(api: FakeApi, shell: Shell) -> None:
+    done = shell("api", "GET", "/files?token=hunter22", "-n")
+    assert (done.code, done.out, api.heard, "hunter22" in done.err) == (2, "", [], False)
+
+
+def test_a_header_from_a_file_is_one_line(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    done = shell("api", "GET", "/files", "-H", f"X-Two: @{secret(tmp_path, 'a' + chr(10) + 'X-Three: b')}")
+    assert (done.code, done.out, api.heard) == (2, "", [])
 
 
 def test_a_password_from_a_file_is_sent_and_never_shown(api: FakeApi, shell: Shell, tmp_path: Path) -> None:

@@ -153,18 +153,23 @@ def test_a_relative_bundle_is_kept_as_an_absolute_path(
         ("format", "yaml", "not one of"),
         ("timeout", "soon", "duration"),
         ("timeout", "", "empty"),
+        ("timeout", "99999999999d", "longer than a year"),
         ("max_wait", "-1", "duration"),
         ("retries", "many", "number"),
         ("retries", "1.5", "number"),
         ("retries", "-1", "number"),
+        ("retries", "9" * 5000, "number"),
         ("allow_http", "1", "true or false"),
         ("allow_http", "yes", "true or false"),
         ("url", "docs.example", "address"),
         ("url", "https://me:pw@docs.example", "address"),
         ("url", "", "empty"),
+        ("url", "https://docs .example", "address"),
+        ("url", "https://docs\n.example", "cannot be seen"),
         ("ca_bundle", "/no/such/file.pem", "no file"),
         ("token_command", "pass 'show", "no command"),
         ("token_command", " ", "names no command"),
+        ("token_command", "show \udcff", "cannot be seen"),
     ],
 )
 def test_unknown_keys_and_bad_values_are_2_and_change_nothing(
@@ -341,6 +346,11 @@ def test_what_another_wrote_meanwhile_is_not_lost(shell: Shell, place: Path, tmp
 def test_without_an_editor_that_works_it_is_2(shell: Shell, place: Path, env: dict[str, str]) -> None:
     done = shell("config", "edit", env=env)
     assert (done.code, done.out, place.read_text()) == (2, "", WORK)
+
+
+def test_an_editor_that_leaves_no_file_changes_nothing(shell: Shell, place: Path, tmp_path: Path) -> None:
+    done = shell("config", "edit", env=editor(tmp_path, 'rm "$1"'))
+    assert (done.code, done.out, place.read_text(), "no file" in done.err) == (2, "", WORK, True)
 
 
 def test_no_input_rules_the_editor_out(shell: Shell, place: Path, tmp_path: Path) -> None:

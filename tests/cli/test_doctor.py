@@ -159,10 +159,10 @@ def test_clocks_may_differ_as_far_as_signatures_allow(
 
 
 def test_a_limit_nearly_reached_and_one_that_is_not_told_are_warnings(shell: Shell, api: FakeApi) -> None:
-    api.on("GET", "/user", Answer({}, headers={"RateLimit": '"default";r=3;t=30'}))
+    api.on("GET", "/user", Answer({"tier": "pro"}, headers={"RateLimit": '"default";r=3;t=30'}))
     row = rows_of(look(shell, "--json"))["server.rate-limit"]
     assert (row["level"], row["detail"]) == ("warning", "3 of 120 requests left")
-    api.on("GET", "/user", {})
+    api.on("GET", "/user", {"tier": "pro"})
     assert rows_of(look(shell, "--json"))["server.rate-limit"]["level"] == "warning"
 
 
@@ -224,6 +224,26 @@ def test_an_address_that_is_no_api_is_named(shell: Shell, api: FakeApi, answer: 
     assert (ended.code, rows_of(ended)["server.api"]["detail"]) == (13, found)
 
 
+def test_an_answer_without_end_is_not_kept(shell: Shell, api: FakeApi) -> None:
+    api.on("GET", "", b" " * 2_000_000)
+    ended = look(shell, "--json")
+    assert (ended.code, rows_of(ended)["server.api"]["detail"]) == (13, "the answer does not end")
+
+
+@pytest.mark.parametrize("account", [{}, [], {"hello": 1}])
+def test_an_account_that_is_none_is_no_good_credential(shell: Shell, api: FakeApi, account: Any) -> None:
+    api.on("GET", "/user", account)
+    ended = look(shell, "--json")
+    detail = "the server takes it and names no account"
+    assert (ended.code, rows_of(ended)["server.credential"]["detail"]) == (13, detail)
+
+
+def test_a_server_that_fails_tells_nothing_about_scopes(shell: Shell, api: FakeApi) -> None:
+    api.on("GET", "/webhooks", problem(500, "internal"))
+    row = rows_of(look(shell, "--json"))["server.scopes"]
+    assert (row["level"], row["detail"]) == ("warning", "the server does not tell about webhooks:manage")
+
+
 def test_a_server_for_development_is_a_warning(shell: Shell, api: FakeApi) -> None:
     api.on("GET", "", Answer({"name": "docshare"}, headers={"X-Docshare-Dev": "1"}))
     row = rows_of(look(shell, "--json"))["server.api"]
@@ -256,6 +276,7 @@ def test_the_end_of_a_certificate_is_told_in_time(
     ended = look(shell, "--json", "--ca-bundle", str(certificate), env={"DOCSHARE_URL": secured})
     row = rows_of(ended)["server.certificate"]
     assert (ended.code, row["level"], row["detail"]) == (code, level, f"good for {left} days")
+    assert rows_of(ended)["server.api"]["ok"] is True
 
 
 def test_a_certificate_that_is_not_trusted_is_named(shell: Shell, secured: str) -> None:
@@ -311,6 +332,8 @@ def test_addresses_paths_and_mail_addresses_are_hidden_wherever_they_come_from()
 
     row = {"check": "a.b", "detail": "bob@example.org from 192.0.2.7 and 127.0.0.1 in /srv/data/x.db", "fix": ""}
     assert masked(row, {})["detail"] == "<email> from <address> and 127.0.0.1 in <path>"
+    row["detail"] = "2001:db8::7, fe80::1:2, 1:2:3:4:5:6:7:8, ::1 and ::/0 at 18:00:05"
+    assert masked(row, {})["detail"] == "<address>, <address>, <address>, ::1 and ::/0 at 18:00:05"
 
 
 def test_a_person_sees_marks_and_what_to_do(shell: Shell, api: FakeApi) -> None:

@@ -263,6 +263,14 @@ def test_v_shows_requests_and_vv_headers(api: FakeApi, shell: Shell) -> None:
     assert "authorization: ***" in done.err.lower()
 
 
+def test_vv_hides_headers_by_their_names_when_nobody_knows_their_secret_yet(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", "/files", Answer([], headers={"Set-Cookie": "docshare_session=just-made", "X-Request-Id": "r1"}))
+    told = shell("files", "list", "-vv").err.lower()
+    assert "set-cookie: ***" in told
+    assert "x-request-id: r1" in told
+    assert "just-made" not in told
+
+
 def test_a_deadline_ends_the_command_with_124(shell: Shell) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))

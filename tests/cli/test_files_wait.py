@@ -37,20 +37,8 @@ def document(api: FakeApi) -> Document:
     return Document(api)
 
 
-def during(time: FakeTime, *steps: Callable[[], object]) -> None:
-    """Run one step in each of the first waits, and nothing later."""
-    waiting = iter(steps)
-
-    def step(seconds: float) -> None:
-        action = next(waiting, None)
-        if action is not None:
-            action()
-
-    time.on_sleep = step
-
-
 def test_it_ends_with_the_view_that_was_missing(document: Document, shell: Shell, time: FakeTime) -> None:
-    during(time, lambda: document.row.update(viewCount=1), lambda: document.row.update(viewCount=2))
+    time.during(lambda: document.row.update(viewCount=1), lambda: document.row.update(viewCount=2))
     done = shell("files", "wait", ID, "--views", "2", "--json")
     assert (done.code, done.json, len(time.slept)) == (0, document.row, 2)
 
@@ -73,7 +61,7 @@ def test_what_holds_already_is_not_waited_for(document: Document, shell: Shell, 
 def test_a_link_that_ends_is_noticed(
     document: Document, shell: Shell, time: FakeTime, state: str, change: dict[str, str]
 ) -> None:
-    during(time, lambda: document.row.update(change))
+    time.during(lambda: document.row.update(change))
     assert (shell("files", "wait", ID, "--state", state).code, len(time.slept)) == (0, 1)
 
 
@@ -85,12 +73,12 @@ def test_an_expiry_that_lies_ahead_is_waited_for_by_the_clock(document: Document
 
 def test_a_dead_link_that_lives_again_is_noticed(document: Document, shell: Shell, time: FakeTime) -> None:
     document.row["burnedAt"] = at(0)
-    during(time, lambda: document.row.pop("burnedAt"))
+    time.during(lambda: document.row.pop("burnedAt"))
     assert (shell("files", "wait", ID, "--state", "live").code, len(time.slept)) == (0, 1)
 
 
 def test_gone_prints_the_file_as_it_was(document: Document, api: FakeApi, shell: Shell, time: FakeTime) -> None:
-    during(time, lambda: api.on("GET", PATH, problem(404, "not_found")))
+    time.during(lambda: api.on("GET", PATH, problem(404, "not_found")))
     done = shell("files", "wait", ID, "--state", "gone", "--json")
     assert (done.code, done.json["originalName"]) == (0, "deck.pdf")
 
@@ -104,7 +92,7 @@ def test_a_file_that_is_unknown_from_the_start_is_3(shell: Shell, time: FakeTime
 def test_a_file_that_goes_away_while_another_goal_is_waited_for_is_3(
     document: Document, api: FakeApi, shell: Shell, time: FakeTime
 ) -> None:
-    during(time, lambda: api.on("GET", PATH, problem(404, "not_found")))
+    time.during(lambda: api.on("GET", PATH, problem(404, "not_found")))
     assert shell("files", "wait", ID, "--views", "1", "--timeout", "1h").code == 3
 
 
@@ -175,6 +163,6 @@ def test_a_real_file_goes_through_its_states(desk: Callable[[Person], Shell], wo
         assert shell("rm", made["uuid"], "--yes").code == 0
 
     assert shell("files", "wait", made["shortId"], "--state", "live").code == 0
-    during(time, burn, trash)
+    time.during(burn, trash)
     assert shell("files", "wait", made["shortId"], "--state", "burned", "--timeout", "1m").code == 0
     assert shell("files", "wait", made["shortId"], "--state", "gone", "--timeout", "1m").code == 0

@@ -67,6 +67,29 @@ def test_a_misspelt_command_names_what_was_meant(shell: Shell) -> None:
     assert done.out == ""
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("share", "upload"), ("list", "ls"), ("stats", "readership"), ("login", "auth login"), ("backup", "admin backup")],
+)
+def test_a_word_that_newcomers_try_leads_to_the_command(shell: Shell, word: str, meant: str) -> None:
+    done = shell(word, "deck.pdf")
+    assert (done.code, f"Did you mean {meant}?" in done.err) == (2, True)
+    assert shell(*meant.split(), "--help").code == 0
+
+
+@pytest.mark.parametrize(("word", "told"), [("nginx", "Topics that speak of it: proxy."), ("x1y2", "Topics: apply, ")])
+def test_help_for_a_word_that_is_no_topic_names_those_that_speak_of_it(shell: Shell, word: str, told: str) -> None:
+    done = shell("help", word)
+    assert (done.code, told in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("group", ["admin", "auth", "files", "readership", "settings", "variants"])
+def test_the_help_of_a_group_cuts_no_sentence(shell: Shell, group: str) -> None:
+    lines = shell(group, "--help").out.partition("Commands:")[2].splitlines()
+    assert len(lines) > 3
+    assert [line for line in lines if line.endswith("...")] == []
+
+
 @pytest.mark.parametrize("words", [(), ("files",), ("profile",)])
 def test_a_group_without_a_command_shows_its_help_on_stderr(shell: Shell, words: tuple[str, ...]) -> None:
     done = shell(*words)
@@ -147,12 +170,18 @@ def test_the_version_names_python_and_api(line: list[str]) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("option", ["--timeout", "--deadline"])
+def test_a_time_beyond_all_clocks_is_no_limit(api: FakeApi, shell: Shell, option: str) -> None:
+    assert shell("ls", "--json", option, "99999999999999d").code == 0
+
+
 @pytest.mark.parametrize(
     ("line", "word"),
     [
         (["--format", "xml", "ls"], "--format"),
         (["--color", "blue", "ls"], "--color"),
         (["ls", "--timeout", "soon"], "--timeout"),
+        (["ls", "--timeout", "0"], "--timeout"),
         (["ls", "--retries", "-1"], "--retries"),
         (["ls", "--retries", "many"], "--retries"),
         (["ls", "--nonsense"], "--nonsense"),
@@ -192,6 +221,19 @@ def test_help_explains_each_topic_offline(api: FakeApi, shell: Shell, topic: str
 
 def test_help_of_a_command_is_its_help(shell: Shell) -> None:
     assert shell("help", "files", "list").out.rstrip() == shell("files", "list", "--help").out.rstrip()
+
+
+def test_help_as_json_is_what_the_line_asks_for_and_no_wish_of_a_profile(shell: Shell) -> None:
+    listed = shell("help", "--json").json
+    assert {"topic": "exit-codes", "summary": "Exit codes, and how errors are told"} in listed
+    told = shell("help", "exit-codes", "--json").json
+    assert told["topic"] == "exit-codes"
+    assert told["text"].splitlines()[0] == "Exit codes, and how errors are told"
+    told = shell("help", "files", "list", "--json").json
+    assert (told["command"], told["text"]) == ("files list", shell("help", "files", "list").out.removesuffix("\n"))
+    shell.env["DOCSHARE_FORMAT"] = "json"
+    assert shell("help", "exit-codes").out.startswith("Exit codes, and how errors are told\n")
+    assert shell("completion", "bash").out.startswith("# bash")
 
 
 def test_help_of_nothing_known_lists_the_topics(shell: Shell) -> None:

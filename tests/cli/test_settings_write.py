@@ -189,6 +189,13 @@ def test_a_terminal_reads_one_line_of_what_was_set(desk: Desk, world: World, tmp
     assert pia("settings", "clear", file, "viewer", "--no-color").lines == [f"updated {file}: nothing new"]
 
 
+def test_a_week_but_a_second_is_told_as_seven_days(desk: Desk, world: World) -> None:
+    pia, file = desk(world.pia), world.pia.upload()["shortId"]
+    pia.tty = True
+    done = pia("settings", "set", file, "--expires", "2026-09-28T14:13:19Z", "--no-color")
+    assert done.lines[0].endswith("(7 days)")
+
+
 def test_diff_tells_old_and_new_on_a_terminal_in_json_and_elsewhere_on_stderr(stub: FakeApi, shell: Shell) -> None:
     line = ("settings", "set", ID, "--slug", "q3", "--views", "5", "flip.rtl=false", "--diff", "--no-read-back")
     shell.tty = True

@@ -381,3 +381,8 @@ def test_failures_leave_stdout_empty_and_one_json_line_on_stderr(
 def test_in_a_pipe_redacting_says_in_a_sentence_what_it_lacks(book: Guestbook, shell: Shell) -> None:
     done = shell("variants", "redact", "label:Ann", "--file", FILE, "--json")
     assert (done.code, done.error["detail"]) == (2, 'Redacting the label "Ann" for good needs consent')
+
+
+def test_what_was_done_to_a_link_is_said_once(book: Guestbook, shell: Shell) -> None:
+    shell.tty = True
+    assert shell("variants", "revoke", "label:Ann", "--file", FILE, "--yes", "--no-color").out.count("revoked") == 1

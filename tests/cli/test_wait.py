@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,18 +22,6 @@ def room(api: FakeApi) -> ReadingRoom:
     return room
 
 
-def during(time: FakeTime, *steps: Callable[[], object] | None) -> None:
-    """Run one step in each of the first waits, and nothing later."""
-    waiting = iter(steps)
-
-    def step(seconds: float) -> None:
-        action = next(waiting, None)
-        if action is not None:
-            action()
-
-    time.on_sleep = step
-
-
 def wait(shell: Shell, *options: str, code: int = 0) -> int | None:
     """The id of the session that was printed."""
     done = shell("wait", FILE, *options, "--json")
@@ -46,7 +33,7 @@ def wait(shell: Shell, *options: str, code: int = 0) -> int | None:
 
 
 def test_anybody_who_reads_ends_it(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
-    during(time, None, None, lambda: room.sessions.append(session(4)))
+    time.during(None, None, lambda: room.sessions.append(session(4)))
     assert wait(shell, "--timeout", "1h") == 4
 
 
@@ -57,7 +44,7 @@ def test_what_was_read_before_counts_at_once(room: ReadingRoom, shell: Shell, ti
 
 def test_with_new_what_was_read_before_does_not_count(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
     room.sessions = [session(number) for number in range(1, 130)]
-    during(time, None, lambda: room.sessions.append(session(130)))
+    time.during(None, lambda: room.sessions.append(session(130)))
     assert wait(shell, "--new", "--timeout", "1h") == 130
 
 
@@ -108,7 +95,7 @@ def test_a_long_history_is_walked_without_waiting(room: ReadingRoom, shell: Shel
 
 def test_each_session_is_asked_for_once(room: ReadingRoom, api: FakeApi, shell: Shell, time: FakeTime) -> None:
     room.sessions = [session(7)]
-    during(time, None, lambda: room.sessions.append(session(9, LONG)))
+    time.during(None, lambda: room.sessions.append(session(9, LONG)))
     assert wait(shell, "--page", "3", "--timeout", "1h") == 9
     assert [heard.query["since"] for heard in api.asked("GET", SESSIONS)] == ["0", "7", "7", "7"]
 
@@ -120,7 +107,7 @@ def replaced(room: ReadingRoom, *read: dict[str, Any], **facts: Any) -> None:
 
 
 def test_a_replacement_meanwhile_moves_the_goal_and_is_told(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
-    during(time, None, lambda: replaced(room, session(1, LONG), session(2, LONG, contentVersion=3)))
+    time.during(None, lambda: replaced(room, session(1, LONG), session(2, LONG, contentVersion=3)))
     done = shell("wait", FILE, "--page", "3", "--timeout", "1h", "--json")
     assert (done.code, done.json["id"]) == (0, 2)
     told = done.err.splitlines()
@@ -131,7 +118,7 @@ def test_a_replacement_meanwhile_moves_the_goal_and_is_told(room: ReadingRoom, s
 def test_a_page_that_a_replacement_takes_away_is_not_waited_for(
     room: ReadingRoom, shell: Shell, time: FakeTime
 ) -> None:
-    during(time, None, lambda: replaced(room, session(1, contentVersion=3), totalPages=2))
+    time.during(None, lambda: replaced(room, session(1, contentVersion=3), totalPages=2))
     done = shell("wait", FILE, "--page", "3", "--timeout", "1h")
     assert (done.code, "--page 3 can never be read: the document has 2 pages" in done.err) == (2, True)
 
@@ -170,7 +157,7 @@ def test_ctrl_c_is_130(room: ReadingRoom, shell: Shell, time: FakeTime) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    during(time, None, interrupt)
+    time.during(None, interrupt)
     done = shell("wait", FILE)
     assert (done.code, done.out) == (130, "")
 
@@ -278,7 +265,7 @@ def test_nobody_asks_more_often_than_once_a_second(
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    during(time, None, None, interrupt)
+    time.during(None, None, interrupt)
     assert wait(shell, "--interval", interval, code=130) is None
     assert min(time.slept) >= 0.9  # a second, less the jitter
 

@@ -1,6 +1,8 @@
 """What ``docshare serve`` says to a person at a terminal, and that what it says to type works."""
 
 import json
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -46,3 +48,15 @@ def test_what_an_ephemeral_server_shares_is_not_the_last_upload_of_another(env: 
     assert "nothing of it stays" in shown
     assert "@last" not in shown, "from another terminal it means something else"
     assert not (tmp_path / "state" / "last.json").exists()
+
+
+def test_without_a_profile_a_person_is_told_how_to_make_one_and_it_works(env: dict[str, str]) -> None:
+    docshare("admin", "account", "create", "ada@example.com", env=env)
+    with Terminal([*COMMAND, "serve", "--port", "0"], env, columns=100) as server:
+        shown = server.until("--with-token").replace("\r", "")
+        told = shown[shown.index("docshare admin key create") : shown.index("--with-token") + len("--with-token")]
+        typed = told.replace("docshare ", f"{shlex.join(COMMAND)} ")
+        subprocess.run(["sh", "-c", typed], env=env, check=True, timeout=30)
+        assert json.loads(docshare("whoami", "--json", env=env).stdout)["email"] == "ada@example.com"
+        server.type("\x03")
+        assert server.end().code == 0

@@ -231,5 +231,16 @@ class FakeTime:
         self.wall += seconds
         self.passed += seconds
 
+    def during(self, *steps: Callable[[], object] | None) -> None:
+        """Run one step in each of the next waits, and nothing later."""
+        waiting = iter(steps)
+
+        def step(seconds: float) -> None:
+            action = next(waiting, None)
+            if action is not None:
+                action()
+
+        self.on_sleep = step
+
     def clock(self, chance: float = 1.0) -> Clock:
         return Clock(wall=lambda: self.wall, monotonic=lambda: self.passed, sleep=self.sleep, chance=lambda: chance)

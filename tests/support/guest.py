@@ -68,7 +68,7 @@ def keeps_cookies(http: FlaskClient) -> None:
 def inputs(page: TestResponse) -> dict[str, dict[str, str]]:
     """The attributes of every input of the form, by name; those without a value hold an empty text."""
     found = [dict(_ATTRIBUTE.findall(tag[len("<input ") :])) for tag in _INPUT.findall(page.text)]
-    return {row["name"]: {key: html.unescape(value) for key, value in row.items()} for row in found}
+    return {row["name"]: {key: html.unescape(value) for key, value in row.items()} for row in found if "name" in row}
 
 
 def ticket_of(page: TestResponse) -> str:

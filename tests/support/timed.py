@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from docshare.server.api.early import make_judge
 from docshare.server.api.problems import draw_error
-from docshare.server.listener import make_server
+from docshare.server.listener import Server, make_server
 from tests.support.cast import World
 from tests.support.clock import START, Clock
 
@@ -35,6 +35,13 @@ def listening(world: World) -> Iterator[str]:
         parts=rt.blobs.part,
         draw_error=lambda status, path, detail: draw_error(rt, status, path, detail),
     )
+    with running(server) as address:
+        yield address
+
+
+@contextmanager
+def running(server: Server) -> Iterator[str]:
+    """Let the server answer for the length of the block; gives its base address."""
     loop = threading.Thread(target=server.run, daemon=True)
     loop.start()
     try:

@@ -124,6 +124,13 @@ def test_where_to_open_it_and_that_a_code_led_here_survive_the_gate(
     assert guest.sends("x", query=query).headers["Location"] == guest.path + kept
 
 
+def test_a_password_manager_is_told_which_link_the_password_is_for(world: World, made: dict[str, Any]) -> None:
+    put(world, made, password="x", slug="offer")
+    (hint,) = re.findall(r"<input [^>]*autocomplete=.username.[^>]*>", Guest(world, "offer").looks().text)
+    assert f'value="{made["shortId"]}"' in hint
+    assert " name=" not in hint, "it would be sent"
+
+
 def test_a_wrong_password_says_so_at_its_field_and_keeps_all_but_itself(world: World, made: dict[str, Any]) -> None:
     put(world, made, **ALL)
     answer = Guest(world, made["shortId"]).sends("sesam", mail="ada@a.example", phone=ODD)

@@ -1,6 +1,7 @@
 """The settings and looks of a file as forms: each field ends as it would through the API."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,6 +21,13 @@ from tests.support.settings import Shared
 
 WITHOUT_CONTROL_OF_THEIR_OWN = {"viewerSettings"}  # its fields have one each
 BY_HAND = {"deleteAt", "neverExpire", "password", "detachDesignToolDesign", "viewerSettings"}
+
+
+@pytest.fixture
+def world(make: Callable[..., World]) -> World:
+    """An instance that knows a design tool, so that the form holds every setting."""
+    tool = "https://design.example.com"
+    return make(design_user_jwks_url=f"{tool}/keys", design_user_issuer=tool, design_user_audience="docshare")
 
 
 def settings_form(http: FlaskClient, shared: Shared, page: str = "settings") -> Form:
@@ -89,6 +97,21 @@ def test_every_setting_and_every_viewer_field_has_its_control(world: World) -> N
     settings = {name.partition(".")[0] for name in names | boxes}
     assert {case.name for case in CASES} - settings == set()
     assert {f"viewerSettings.{look.field}" for look in LOOKS if "[" not in look.field} - names - boxes == set()
+
+
+def test_settings_of_a_design_tool_are_not_shown_where_the_server_knows_none(make: Callable[..., World]) -> None:
+    world = make()
+    form = settings_form(signed_in(world, world.pia), Shared(world, world.pia))
+    assert "Design tool" not in form.node.words
+    assert [name for name in form.fields if "esign" in name] == []
+    assert form.done({"allowDownload": ""}) == "Saved."
+
+
+def test_a_password_manager_is_told_which_link_the_password_is_for(world: World) -> None:
+    shared = Shared(world, world.pia)
+    page = parse(signed_in(world, world.pia).get(f"/files/{shared.made['uuid']}/settings").text)
+    hint = page.one("input", autocomplete="username")
+    assert (hint.attrs["value"], hint.attrs.get("name")) == (shared.made["shortId"], None)
 
 
 def test_a_new_row_of_a_table_appears_by_itself(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -249,3 +249,27 @@ def test_every_form_is_there_without_scripts(browser: Browser, desk: Desk) -> No
         page.get_by_label("Leads to").fill("https://film.example/three")
         page.get_by_role("button", name="Add the hotspot").click()
         expect(page.get_by_role("status")).to_have_text("'film.example' is on page 1.")
+
+
+def inside(page: Page, selector: str, frame: str) -> bool:
+    """Whether the element is wholly within the frame around it, which may be moved sideways."""
+    within: bool = page.evaluate(
+        """([selector, frame]) => {
+          const [it, around] = [selector, frame].map((name) => document.querySelector(name).getBoundingClientRect());
+          return around.left <= it.left && it.right <= around.right;
+        }""",
+        [selector, frame],
+    )
+    return within
+
+
+def test_on_a_phone_the_places_of_a_file_are_one_row_that_shows_the_open_one(browser: Browser, desk: Desk) -> None:
+    with desk.owner(browser, "/replace", **HANDHELD) as page:
+        tops = page.locator(".file-tabs a").evaluate_all("all => new Set(all.map((it) => it.offsetTop)).size")
+        assert tops == 1
+        assert inside(page, ".file-tabs [aria-current]", ".file-tabs")
+
+
+def test_on_a_phone_the_table_of_versions_is_whole(browser: Browser, desk: Desk) -> None:
+    with desk.owner(browser, **HANDHELD) as page:
+        assert inside(page, ".scroll th:last-child", ".scroll")

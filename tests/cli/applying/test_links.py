@@ -140,7 +140,7 @@ def test_prune_removes_what_left_the_file_and_nothing_else(site: Site) -> None:
     site.person.post("/api/v1/webhooks", json={"url": HOOK + "/hand", "events": ["file.viewed"]})
     told = site(FEW)
     assert (told.code, site.wire.seen) == (0, 0)
-    assert "3 of what earlier runs made stand in the file no more; --prune removes them" in told.err
+    assert "3 of what earlier runs described stand in the file no more; --prune removes them" in told.err
     assert site(FEW, "--prune").code == 2
     assert site.wire.seen == 0
     assert site.done(FEW, "--prune", "--yes") == [
@@ -253,7 +253,16 @@ def test_the_state_of_another_account_or_server_is_refused(site: Site, desk: Des
 
 
 @pytest.mark.parametrize(
-    "content", ["", "[]", "{", '{"version":1,"files":[],"webhooks":{}}', '{"version":1,"files":{"a":{}},"webhooks":{}}']
+    "content",
+    [
+        "",
+        "[]",
+        "{",
+        '{"version":1,"files":[],"webhooks":{}}',
+        '{"version":1,"files":{"a":{}},"webhooks":{}}',
+        '{"version":1,"files":{"a":{"uuid":"b","settings":[{}]}},"webhooks":{}}',
+        '{"version":1,"files":{"a":{"uuid":"b","variants":{"c":[]}}},"webhooks":{}}',
+    ],
 )
 def test_a_broken_state_is_refused_and_stays(shell: Shell, tmp_path: Path, content: str) -> None:
     (tmp_path / "share.yaml").write_text("version: 1")

@@ -134,7 +134,7 @@ def test_prune_clears_settings_that_left_the_file(site: Site) -> None:
     site.person.put(f"/api/v1/files/{site.file['uuid']}/settings", json={"allowDownload": False})
     told = site(with_settings(slug="q3"))
     assert (told.code, site.wire.seen) == (0, 0)
-    assert "4 of what earlier runs made" in told.err
+    assert "4 of what earlier runs described" in told.err
     assert site.done(with_settings(slug="q3"), "--prune") == [("update", "settings", "report.pdf")]
     file = site.file
     assert (file["slug"], file["allowDownload"], file["protected"], file["viewerSettings"]) == ("q3", False, False, {})

@@ -126,6 +126,7 @@ def test_all_mistakes_are_told_at_once_in_their_order(judged: Judged) -> None:
         ("a: !!binary aGVsbG8=", "share.yaml:1: no such kind of value"),
         ("a: !!bool perhaps", "share.yaml:1: 'perhaps' is no value"),
         ("a: " + "9" * 5000, "share.yaml:1: "),
+        ('a: "\\ud800"', "share.yaml:1: half a character stands here"),
         ("? [a]\n: 1", "share.yaml:1: a key must be a word"),
         ("a: &a [*a]", "share.yaml:1: this grows too large or too deep"),
         ("a: &a {<<: *a}", "share.yaml:1: this grows too large or too deep"),

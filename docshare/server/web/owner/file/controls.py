@@ -64,6 +64,7 @@ class Section:
     fields: tuple[Field, ...]
 
 
+_DESIGN_TOOL = ("Design tool", ("designToolUpdatesEnabled", "detachDesignToolDesign"))
 _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Who may read", ("password", "requireEmail", "gateFields", "gateDomains")),
     ("How long, and under which name", ("deleteAt", "neverExpire", "showExpiry", "viewLimit", "slug")),
@@ -71,17 +72,21 @@ _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("What readers leave", ("askReceipt", "commentsEnabled", "commentsAllowPublic", "marksEnabled",
                             "annotationsEnabled")),
     ("Mail to you", ("notifyOnView", "notifyOnComment")),
-    ("Design tool", ("designToolUpdatesEnabled", "detachDesignToolDesign")),
+    _DESIGN_TOOL,
 )  # fmt: skip
 _ELSEWHERE = ("viewerMode", VIEWER)  # on the page of the looks
 
 
-def settings(file: Mapping[str, Any], plan: Plan) -> tuple[Section, ...]:
-    """The form of everything but the looks of ``file``, a File object, for an account on ``plan``."""
+def settings(file: Mapping[str, Any], plan: Plan, *, design_tool: bool) -> tuple[Section, ...]:
+    """The form of everything but the looks of ``file``, a File object, for an account on ``plan``.
+
+    Parameters: ``design_tool``, whether the server knows one, so that its settings mean something.
+    """
     placed = {name for _, names in _SECTIONS for name in names}
     rest = tuple(name for name in SETTINGS if name not in placed and name not in _ELSEWHERE)
     sections = (*_SECTIONS, ("More", rest)) if rest else _SECTIONS
-    return tuple(Section(title, tuple(_fields(names, file, plan))) for title, names in sections)
+    shown = (section for section in sections if design_tool or section is not _DESIGN_TOOL)
+    return tuple(Section(title, tuple(_fields(names, file, plan))) for title, names in shown)
 
 
 def looks(file: Mapping[str, Any], plan: Plan, images: Sequence[Choice]) -> tuple[Section, ...]:

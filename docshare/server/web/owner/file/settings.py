@@ -51,7 +51,8 @@ def change_looks(owner: Owner, name: str) -> AnyResponse:
 
 
 def _settings(owner: Owner, paper: Paper) -> tuple[Section, ...]:
-    return controls.settings(paper.file, owner.caller.plan)
+    design_tool = rt().config.design_user_jwks_url is not None
+    return controls.settings(paper.file, owner.caller.plan, design_tool=design_tool)
 
 
 def _looks(owner: Owner, paper: Paper) -> tuple[Section, ...]:

@@ -94,3 +94,9 @@ for (const button of document.querySelectorAll("[data-copy]")) copies(button);
 for (const set of document.querySelectorAll("fieldset.several-gateFields")) unfolds(set);
 for (const form of document.querySelectorAll("form[data-upload]")) uploads(form);
 for (const words of document.querySelectorAll("[data-without]")) words.hidden = true;
+
+// On phones the places of a file are one row that is wider than the window: show the one that is open.
+for (const here of document.querySelectorAll(".file-tabs [aria-current]")) {
+  const row = here.parentElement;
+  row.scrollLeft = here.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
+}
