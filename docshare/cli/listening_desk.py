@@ -14,6 +14,7 @@ from docshare.contract.webhooks import SIGNATURE_HEADER, TEST_KIND
 if TYPE_CHECKING:
     from docshare.cli.context import Context
     from docshare.cli.receiver import Hit
+from docshare.cli.signals import raise_lost
 
 _UNVERIFIED, _UNAVAILABLE = 401, 503
 _SLICE = 1.0  # seconds between two looks at the clock
@@ -167,6 +168,7 @@ def attend(context: "Context", desk: Desk, limits: Limits, pulse: Callable[[], f
     began = last_word = context.monotonic()
     next_pulse = began + pulse()
     while not desk.over.wait(_SLICE):
+        raise_lost()
         now = context.monotonic()
         if limits.timeout is not None and now - began >= limits.timeout:
             return limits.ran_out

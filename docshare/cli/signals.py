@@ -12,16 +12,25 @@ from docshare.cli.exits import DeadlinePassed, Terminated
 
 _AGAIN = 0.01  # seconds until a signal that was lost is raised again
 _LONGEST_S = 366 * 86_400.0  # no clock of the system takes every number
+_came: list[type[BaseException]] = []  # what the signals of this command raised
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends the process at once
+    _came.append(Terminated)
     raise Terminated
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _came.append(KeyboardInterrupt)
     raise KeyboardInterrupt
+
+
+def raise_lost() -> None:
+    """Raise what a signal raised before. For loops that run until one comes: a loop that still runs has lost it."""
+    if _came:
+        raise _came[-1]
 
 
 def _expire(_number: int, _frame: FrameType | None) -> None:
@@ -38,6 +47,7 @@ def handled() -> Iterator[None]:
     if hasattr(signal, "SIGALRM"):
         handlers[signal.SIGALRM] = _expire
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    _came.clear()
     hook = sys.unraisablehook
     sys.unraisablehook = _raising_again(handlers, hook)
     try:

@@ -11,6 +11,7 @@ from flask import Flask, Response, jsonify, request
 from docshare.contract.limits import URL_CHARS
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
+from docshare.contract.wire import present
 from docshare.server.api import represent, represent_deliveries, represent_webhooks
 from docshare.server.api.problems import draw
 from docshare.server.instance import instance_key
@@ -74,7 +75,7 @@ def _login_link(runtime: Runtime, args: Arguments) -> dict[str, Any]:
 
 
 def _invite(runtime: Runtime, args: Arguments) -> dict[str, Any]:
-    body = {"email": args["email"], "name": args.get("name"), "mail": args.get("mail") != "no"}
+    body = present({"email": args["email"], "name": args.get("name"), "mail": args.get("mail") != "no"})
     row = invites.create_any(runtime, args["file"], invites.read_wish(body))
     return represent.invite(runtime.config.base_url, row)
 

@@ -56,6 +56,7 @@ def test_the_cover_lies_alone_or_not(desk: Visitor, turned: Turned, cover_alone:
 
 def test_the_toolbar_leaves_and_comes_back_on_movement(desk: Visitor, issue: str) -> None:
     page = desk.open(issue)
+    page.mouse.move(480, 480)  # not on the toolbar
     assert not away(page)
     leaves(page)
     page.mouse.move(500, 500)
@@ -85,6 +86,7 @@ def test_the_toolbar_stays_while_the_focus_is_in_it(browser: Browser, issue: str
 
 def test_a_toolbar_that_is_away_can_be_reached_by_key_and_screen_reader(desk: Visitor, issue: str) -> None:
     page = desk.open(issue)
+    page.mouse.move(480, 480)
     leaves(page)
     assert page.get_by_role("button", name="Next page").count() == 1
     page.keyboard.press("Tab")

@@ -1,5 +1,6 @@
 """Signals end a command wherever they strike."""
 
+import contextlib
 import signal
 import sys
 import threading
@@ -7,7 +8,7 @@ import threading
 import pytest
 
 from docshare.cli.exits import DeadlinePassed, Terminated
-from docshare.cli.signals import handled
+from docshare.cli.signals import handled, raise_lost
 
 
 class Striking:
@@ -49,3 +50,17 @@ def test_other_dropped_exceptions_go_where_they_went_before(monkeypatch: pytest.
     with handled():
         Failing()
     assert dropped == [ValueError]
+
+
+def _running_on() -> None:
+    with handled():
+        with contextlib.suppress(Terminated):  # as code that loses it would
+            signal.raise_signal(signal.SIGTERM)
+        raise_lost()
+
+
+def test_a_loop_that_runs_on_notices_that_a_signal_was_lost() -> None:
+    with pytest.raises(Terminated):
+        _running_on()
+    with handled():
+        raise_lost()  # which a later command has nothing to do with

@@ -77,9 +77,10 @@ class Victim:
         self.process: subprocess.Popen[str] | None = None
 
     def kill(self) -> None:
-        assert self.process is not None
-        self.process.kill()
-        self.process.wait(30)
+        process = self.process  # by the time it is gone this may be the next one
+        assert process is not None
+        process.kill()
+        process.wait(30)
         self.kills += 1
 
     def run(self, *line: str | Path) -> str:

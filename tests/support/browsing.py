@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, Request, Route
 
-CHROMIUM = os.environ.get("DOCSHARE_TEST_CHROMIUM", "/usr/bin/chromium")
+_CHOSEN = os.environ.get("DOCSHARE_TEST_CHROMIUM")
+CHROMIUM = _CHOSEN or "/usr/bin/chromium"
 # Chromium's engine without the program around it takes half the time. Counting and the main job use the whole one.
-ENGINE = shutil.which("chromium-headless-shell") or CHROMIUM
+ENGINE = _CHOSEN or shutil.which("chromium-headless-shell") or CHROMIUM
 DESKTOP = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36"
 PHONE = (
     "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 "

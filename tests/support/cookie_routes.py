@@ -244,5 +244,6 @@ COOKIELESS = {
     "oauth.token": "/oauth/token",
     "oauth.revoke": "/oauth/revoke",
     "admin": "/_admin",
+    "probe": "/healthz",
 }
 """Endpoints that change something and look at no cookie -> their address."""
