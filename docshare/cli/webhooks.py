@@ -5,6 +5,7 @@ from docshare.cli.typer_compat import App, Stub
 
 _COMMANDS, _RECEIVER = "Commands", "For whoever writes a receiver"
 _UPKEEP, _OFFLINE = "docshare.cli.webhook_upkeep", "docshare.cli.webhook_tools"
+_EXAMPLES = "docshare.cli.webhook_examples"
 _STUBS = (
     Stub("create", "docshare.cli.webhook_create", _COMMANDS, "Have an address told of events."),
     Stub("list", _UPKEEP, _COMMANDS, "List the webhooks of the account.", "list"),
@@ -19,11 +20,15 @@ _STUBS = (
     Stub("verify", _OFFLINE, _RECEIVER, "Verify the signature of a delivery, and say why it does not fit.", "verify"),
     Stub("sign", _OFFLINE, _RECEIVER, "Sign a body as the server does, and print the header line.", "sign"),
     Stub(
-        "kinds", _OFFLINE, _RECEIVER, "List the kinds of events: when each fires, and what stands in its data.", "kinds"
+        "kinds",
+        _EXAMPLES,
+        _RECEIVER,
+        "List the kinds of events: when each fires, and what stands in its data.",
+        "kinds",
     ),
     Stub(
         "sample",
-        _OFFLINE,
+        _EXAMPLES,
         _RECEIVER,
         "Print an example of what a webhook is sent, byte for byte, keys in the order sent.",
         "sample",
