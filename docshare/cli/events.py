@@ -5,16 +5,18 @@ from typing import Annotated
 import typer
 
 from docshare.cli.collecting import collecting
-from docshare.cli.cursor import app as cursor_app
 from docshare.cli.exits import ExitCode
 from docshare.cli.feed import KINDS_HELP, TYPES_HELP, chosen_streams
 from docshare.cli.feed_list import ListOptions, print_rows
 from docshare.cli.feed_rows import any_feed
-from docshare.cli.tail import follow
 from docshare.cli.tail_options import TailOptions
-from docshare.cli.typer_compat import App
+from docshare.cli.typer_compat import App, Stub
 
-app = App("See who viewed and downloaded, once or live.")
+_STUBS = (
+    Stub("cursor", "docshare.cli.cursor", "Commands", "The named cursors of events tail: list, show, set, reset."),
+)
+
+app = App("See who viewed and downloaded, once or live.", stubs=_STUBS)
 
 _Types = Annotated[str, typer.Option("--type", metavar="TYPE", help=TYPES_HELP)]
 _Kinds = Annotated[str | None, typer.Option("--kind", metavar="EVENT", help=KINDS_HELP)]
@@ -70,7 +72,6 @@ def tail(
       docshare events tail --type download --file @last --until-match 'country == `"DE"`' --timeout 1h
       docshare events tail --cursor mail --exec 'notify-me --stdin'
     """
+    from docshare.cli.tail import follow
+
     return follow(chosen_streams(types, kinds), given, require_all=require_all)
-
-
-app.add_typer(cursor_app, name="cursor")

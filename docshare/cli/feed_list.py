@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _LATEST_COMMIT = 24 * 60 * 60 * 1000  # ms; nothing becomes a row later than this after it began
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ListOptions:
     """Which rows are listed, and in which order."""
 

@@ -5,7 +5,6 @@ from docshare.cli.exits import ExitCode
 from docshare.cli.feed import GATE_RESPONSES
 from docshare.cli.feed_list import ListOptions, print_rows
 from docshare.cli.feed_rows import spec_of_feed
-from docshare.cli.tail import follow
 from docshare.cli.tail_options import TailOptions
 from docshare.cli.typer_compat import App
 
@@ -41,4 +40,6 @@ def tail(given: TailOptions) -> ExitCode:
       docshare gate tail
       docshare gate tail --cursor crm --exec 'add-lead --stdin'
     """
+    from docshare.cli.tail import follow
+
     return follow(GATE_RESPONSES, given)
