@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.apply_wishes import FileWish, HookWish, VariantWish, Wishes
 from docshare.cli.apply_yaml import Mistakes, Node, read_yaml
-from docshare.cli.arguments import sha256_of
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.inputs import read_text
 from docshare.cli.overrides import Overrides, overrides_of
 from docshare.cli.setting_changes import Changes
 from docshare.cli.setting_schema import VIEWER, canonical, is_whole, known
 from docshare.cli.setting_values import check, is_duration, moment, window
-from docshare.cli.sources import Item, checked, items_of
+from docshare.cli.sources import Item, checked, digest_of, items_of
 from docshare.cli.text import seconds
 from docshare.cli.webhook_urls import check_format, check_url
 from docshare.contract import fields
@@ -112,10 +111,7 @@ class _Reading:
         with self._mistakes.at(line):
             if item.refusal is not None:
                 raise item.refusal
-            try:
-                return item, sha256_of(Path(item.path))
-            except OSError as error:
-                raise Stop(ExitCode.USAGE, f"{item.path} cannot be read: {error.strerror or error}") from error
+            return item, digest_of(item)
         return item, ""
 
     # --- settings --------------------------------------------------------------------------------------------------

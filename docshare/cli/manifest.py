@@ -1,6 +1,5 @@
 """The ledger of ``docshare upload --manifest``: a line of JSON per upload, so that a second run skips what is done."""
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -51,9 +50,7 @@ class Manifest:
         entry = self.latest(item.path)
         if entry is None or entry.get("size") != item.size:
             return None
-        with item.open() as file:
-            same = hashlib.file_digest(file, "sha256").hexdigest() == entry["sha256"]
-        return entry if same else None
+        return entry if item.sha256() == entry["sha256"] else None
 
     def add(self, row: Mapping[str, Any], now: int) -> None:
         """Append an upload that succeeded; on disk when this returns. ``now`` in milliseconds since 1970."""

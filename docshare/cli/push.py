@@ -1,6 +1,5 @@
 """``docshare push``: one line that is safe to run after every build."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,7 +14,7 @@ from docshare.cli.inputs import STDIN
 from docshare.cli.manifest import Manifest
 from docshare.cli.output import Spec
 from docshare.cli.pushing import Pusher
-from docshare.cli.sources import Item, checked, items_of, spooled
+from docshare.cli.sources import Item, checked, digest_of, items_of, spooled
 from docshare.cli.storage import locked
 from docshare.cli.text import clean, human_size
 from docshare.cli.typer_compat import App
@@ -92,7 +91,9 @@ def push(
             require_clean(ctx, [item])
         ledger = None if manifest is None else _ledger(manifest, held)
         client = held.enter_context(ctx.client())
-        pusher = Pusher(ctx, client, item, _digest(item), slug=_checked(slug), ledger=ledger, keep_anchors=keep_anchors)
+        pusher = Pusher(
+            ctx, client, item, digest_of(item), slug=_checked(slug), ledger=ledger, keep_anchors=keep_anchors
+        )
         if dry_run:
             return bulk.planned(ctx, pusher.planned())
         row = pusher.run()
@@ -119,15 +120,6 @@ def _ledger(path: Path, held: ExitStack) -> Manifest:
     """The manifest, held until the end: a second push waits, and then knows what the first has done."""
     held.enter_context(locked(path.with_name(f".{path.name}.lock")))
     return Manifest(path).load()
-
-
-def _digest(item: Item) -> str:
-    try:
-        with item.open() as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        why = f"{item.path} cannot be read: {error.strerror or error}"
-        raise Stop(ExitCode.USAGE, why, code="local_file") from error
 
 
 def _checked(slug: str | None) -> str | None:

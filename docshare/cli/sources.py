@@ -53,6 +53,22 @@ class Item:
         file.seek(0)
         return file
 
+    def sha256(self) -> str:
+        """The hex digest of its bytes. Raises OSError."""
+        import hashlib
+
+        with self.open() as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_of(item: Item) -> str:
+    """The hex SHA-256 of what is to be sent; Stop (2) if it cannot be read."""
+    try:
+        return item.sha256()
+    except OSError as error:
+        why = f"{item.path} cannot be read: {error.strerror or error}"
+        raise Stop(ExitCode.USAGE, why, code="local_file") from error
+
 
 def listed_paths(context: "Context", source: str, *, null: bool) -> list[str]:
     """The paths in a file (``-``: stdin), one per line or, with ``null``, ended by NUL; empty ones do not count."""
