@@ -46,6 +46,8 @@ def kill_rounds(folder: Path, rounds: int, seed: int, *, events: int = 12) -> Ac
             with _serving(folder) as server:
                 uuid = uuid or _prepare(server, receivers)
                 _make_events(server, uuid, events, account)
+                if chance.random() < 0.7:  # else it may be killed before it took the first one up
+                    eventually(lambda: _claimed(folder))
                 time.sleep(chance.uniform(0, 0.4))
                 server.process.kill()
                 server.process.wait()

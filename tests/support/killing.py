@@ -10,6 +10,7 @@ from pathlib import Path
 
 import requests
 
+from tests.support.moments import random_moment
 from tests.support.pdfs import simple_pdf
 from tests.support.served import Served, served
 
@@ -52,7 +53,7 @@ def _upload_until_killed(server: Served, tally: Tally, chance: random.Random, si
     ]
     for thread in threads:
         thread.start()
-    time.sleep(chance.uniform(0.02, 0.4))
+    random_moment(chance, lambda: len(tally.acknowledged), most=6)
     server.process.kill()
     server.process.wait()
     tally.kills += 1

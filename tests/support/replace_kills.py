@@ -4,12 +4,12 @@ import hashlib
 import random
 import sqlite3
 import threading
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import requests
 
+from tests.support.moments import random_moment
 from tests.support.pdfs import simple_pdf
 from tests.support.served import Served, served
 
@@ -52,7 +52,7 @@ def kill_replacements(folder: Path, rounds: int, seed: int) -> Tally:
             ]
             for thread in threads:
                 thread.start()
-            time.sleep(chance.uniform(0.1, 0.5))
+            random_moment(chance, lambda: tally.replaced, most=8)
             server.process.kill()
             server.process.wait()
             tally.kills += 1

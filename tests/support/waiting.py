@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 
-def eventually(happened: Callable[[], object], *, seconds: float = 10.0) -> None:
+def eventually(happened: Callable[[], object], *, seconds: float = 30.0) -> None:
     """Return as soon as ``happened()`` is true; fail when it is not after ``seconds``."""
     deadline = time.monotonic() + seconds
     while not happened():
