@@ -86,6 +86,16 @@ def test_a_source_that_drips_is_502_at_the_deadline(
     assert time.monotonic() - began < 5
 
 
+def test_a_deadline_in_the_middle_of_connecting_leaves_no_socket_open(
+    world: World, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An open one would fail the test by its warning."""
+    source.script = silent
+    for thousandths in range(1, 21):
+        monkeypatch.setattr(imports, "DEADLINE_S", thousandths / 1000)
+        refused(world, order(world.pia, source.url()), 502, "bad_gateway")
+
+
 def test_a_certificate_that_is_not_trusted_is_502(make: Callable[..., World], source: Source) -> None:
     """TLS failure 502."""
     world = make(import_hosts=(source.host,))

@@ -137,7 +137,9 @@ class Outbound:
                 sock = self._trust.wrap_socket(
                     sock, server_hostname=target.host, do_handshake_on_connect=False, suppress_ragged_eofs=False
                 )
-                watchdog.watch(sock)
+            # Not before: a socket that is shut down while it gets its TLS is left open by Python.
+            watchdog.watch(sock)
+            if isinstance(sock, ssl.SSLSocket):
                 sock.do_handshake()
         except BaseException:
             sock.close()
@@ -197,7 +199,6 @@ def _dialled(addresses: Sequence[Address], port: int, watchdog: Watchdog) -> soc
             failure = error
             continue
         sock.settimeout(_SILENCE_S)
-        watchdog.watch(sock)
         return sock
     raise failure
 
