@@ -3,6 +3,7 @@
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -10,7 +11,7 @@ from typing import Any
 
 from docshare.cli.exits import DeadlinePassed, Terminated
 
-_AGAIN = 0.01  # seconds until a signal that was lost is raised again
+_AGAIN = 0.01  # seconds between looks whether a signal that was lost can be raised again
 _LONGEST_S = 366 * 86_400.0  # no clock of the system takes every number
 _came: list[type[BaseException]] = []  # what the signals of this command raised
 
@@ -71,8 +72,16 @@ def _raising_again(handlers: dict[int, Any], otherwise: Callable[[Any], Any]) ->
         if number is None:
             otherwise(dropped)
             return
+        over = False
+
+        def again() -> None:
+            while not over:  # what strikes inside this hook would be lost like the first
+                time.sleep(_AGAIN)
+            _strike(number)
+
         signal.signal(number, handlers[number])
-        threading.Timer(_AGAIN, _strike, (number,)).start()
+        threading.Thread(target=again, daemon=True).start()
+        over = True  # the last thing that is done here: no signal is looked for between this and the end
 
     return hook
 
