@@ -133,6 +133,7 @@ class Town:
     def _file(self) -> str:
         made = self.world.pia.upload(simple_pdf(pages=3), "offer.pdf")
         self._made["link"] = made["shareUrl"]
+        self._made["variant"] = self._link_for("Ann", made["shortId"])
         reader = Reader(self.world, made["shortId"])
         assert reader.reads(7, 1, input=True) == 204
         assert reader.leaves() == 204
@@ -167,14 +168,18 @@ class Town:
         answer = self.world.pia.get(f"/api/v1/files/{self.thing('file')}/readership/sessions?since=1&limit=10")
         return str(answer.get_json()[-1]["sessionId"])
 
-    def _variant(self, label: str = "Ann") -> str:
-        answer = self.world.pia.post(f"/api/v1/files/{self.thing('file')}/variants", json={"label": label})
-        assert answer.status_code in (200, 201), answer.text
-        return str(answer.get_json()["uuid"])
+    def _variant(self) -> str:
+        self.thing("file")
+        return self._made["variant"]
 
     def _guest(self) -> str:
         self._count += 1
-        return self._variant(f"Guest {self._count}")
+        return self._link_for(f"Guest {self._count}", self.thing("file"))
+
+    def _link_for(self, label: str, file: str) -> str:
+        answer = self.world.pia.post(f"/api/v1/files/{file}/variants", json={"label": label})
+        assert answer.status_code in (200, 201), answer.text
+        return str(answer.get_json()["uuid"])
 
     # --- webhooks ---------------------------------------------------------------------------------------------------
 
@@ -305,6 +310,7 @@ def town_at(folder: Path, engine: Engine) -> Iterator[Town]:
         town = Town(studio, receiver, folder, address)
         towns.append(town)
         _profiles(town.shell)
+        town.thing("file")  # with a visit, a link and an event of each kind: no test may depend on one before it
         yield town
 
 
