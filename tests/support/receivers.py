@@ -166,11 +166,15 @@ def _read(sock: socket.socket, path: str) -> Hit | None:
         if not lines.readline().startswith(f"POST {path}".encode()):
             return None
         headers: dict[str, str] = {}
-        while line := lines.readline().decode("latin-1").strip():
-            name, _, value = line.partition(":")
+        while (line := lines.readline()).strip():
+            name, _, value = line.decode("latin-1").partition(":")
             assert name.lower() not in headers, "a header stands twice"
             headers[name.lower()] = value.strip()
-        return Hit(headers, lines.read(int(headers["content-length"])))
+        if not line:
+            return None
+        size = int(headers["content-length"])
+        body = lines.read(size)
+        return Hit(headers, body) if len(body) == size else None  # a sender was killed: that is no request
 
 
 class _Hurried(Outbound):
