@@ -119,10 +119,10 @@ def make_holder(context: "Context", base: str, token: str) -> "Client":
 
 def _client(context: "Context", base: str, token: str | Callable[[], str] | None) -> "Client":
     from docshare import __version__
-    from docshare.client.client import Client
+    from docshare.cli.http_library import CommandClient
     from docshare.client.clock import Clock
 
-    return Client(
+    return CommandClient(
         base,
         token,
         user_agent=f"docshare/{__version__} (python {sys.version.split()[0]}; {sys.platform})",

@@ -222,7 +222,8 @@ def test_a_download_to_stdout_is_exactly_the_bytes(env: dict[str, str], api: Fak
 # --- what is loaded ----------------------------------------------------------------------------------------------
 
 HEAVY = {"requests", "urllib3", "rich", "flask", "werkzeug", "peewee", "pydantic", "PIL", "pypdf", "qrcode", "waitress",
-         "importlib.metadata", "platformdirs", "jmespath", "pypdfium2", "limits", "yaml", "click"}  # fmt: skip
+         "importlib.metadata", "platformdirs", "jmespath", "pypdfium2", "limits", "yaml", "click",
+         "charset_normalizer", "chardet"}  # fmt: skip
 OFFLINE = HEAVY | {"ssl", "http.client"}
 
 
@@ -278,6 +279,15 @@ def test_offline_commands_load_nothing_heavy(env: dict[str, str], line: list[str
     modules = loaded(env, *line)
     assert not modules & OFFLINE
     assert not any(name.startswith("docshare.server") for name in modules)
+
+
+@pytest.mark.parametrize("command", ["upload", "settings set", "webhooks listen", "variants create", "events tail",
+                                     "wait", "apply", "admin backup", "readership show"])  # fmt: skip
+def test_the_help_of_a_command_loads_little_of_what_the_command_does(env: dict[str, str], command: str) -> None:
+    """Every module of ours takes a half or a whole hundredth of what such a line may take."""
+    modules = loaded(env, *command.split(), "-h")
+    assert len([name for name in modules if name.split(".")[0] == "docshare"]) <= 40
+    assert not modules & {"hashlib", "logging", "csv", "http", "email", "sqlite3", "concurrent.futures"}
 
 
 NETWORK = {"requests", "urllib3", "importlib.metadata"}  # the last one by requests itself

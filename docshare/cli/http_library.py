@@ -1,0 +1,43 @@
+"""``requests``, loaded without what guesses the encoding of a text.
+
+``requests`` runs without such a library and says so in a warning; with one, loading it is a twelfth of what a command
+takes. Nothing here reads a text whose encoding is not told: the API answers in UTF-8, and files are bytes. Only the
+command line loads it like this. A program that uses the client library keeps its ``requests`` as it is.
+"""
+
+import sys
+import warnings
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from docshare.client.client import Client
+
+if TYPE_CHECKING:
+    from docshare.client.transport import Transport
+
+_GUESSERS = ("chardet", "charset_normalizer")
+
+
+def load_http_library() -> None:
+    """Load ``requests``, unless that has happened. Both guessers can be imported afterwards by who wants one."""
+    if "requests" in sys.modules:
+        return
+    hidden = [name for name in _GUESSERS if name not in sys.modules]
+    modules: dict[str, Any] = sys.modules  # None there makes an import fail as if it was not installed
+    modules.update(dict.fromkeys(hidden))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import requests  # noqa: F401
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+
+
+class CommandClient(Client):
+    """The client of a command: as it asks for the first time, it loads ``requests`` this way."""
+
+    @cached_property
+    def _transport(self) -> "Transport":
+        load_http_library()
+        return super()._transport
