@@ -1,264 +1,65 @@
-"""``docshare admin``: operate an instance, through its running server or, where none runs, in this process."""
+"""``docshare admin``: operate an instance, through its running server or, where none runs, in this process.
 
-from typing import Annotated
+Each command is loaded when it is used.
+"""
 
 import typer
 
-from docshare.cli.admin_backup import BACKUP, backup
-from docshare.cli.admin_channel import Data, asked, changed
-from docshare.cli.admin_check import CHECK, check
-from docshare.cli.admin_clients import client
-from docshare.cli.admin_deliveries import deliveries
-from docshare.cli.admin_freezing import FROZEN, freeze, unfreeze
-from docshare.cli.admin_hotspots import hotspot
-from docshare.cli.admin_mail import invite, outbox
-from docshare.cli.admin_restore import RESTORE, restore
-from docshare.cli.context import current
-from docshare.cli.dry_run import Doing
-from docshare.cli.exits import ExitCode
-from docshare.cli.invites import INVITE
-from docshare.cli.output import Column, Spec
-from docshare.cli.prompts import confirm, confirm_severe
-from docshare.cli.typer_compat import App
+from docshare.cli.admin_channel import Data
+from docshare.cli.typer_compat import App, Stub
 
-app = App("Look after the bundled server: accounts, keys, storage.")
-account = App("Accounts and their plans.")
-key = App("API keys.")
-trash = App("Deleted files that can still be restored.")
-app.add_typer(account, name="account")
-app.add_typer(key, name="key")
-app.add_typer(trash, name="trash")
-app.add_typer(outbox, name="outbox")
-app.add_typer(hotspot, name="hotspot")
-app.add_typer(deliveries, name="deliveries")
-app.add_typer(client, name="client")
-app.command("invite", spec=INVITE)(invite)
-app.command("freeze", spec=FROZEN)(freeze)
-app.command("unfreeze", spec=FROZEN)(unfreeze)
-app.command("backup", spec=BACKUP)(backup)
-app.command("restore", spec=RESTORE)(restore)
-app.command("check", spec=CHECK)(check)
-
-_ACCOUNT = Spec(
-    table=(Column("email", "EMAIL"), Column("name", "NAME"), Column("tier", "PLAN"), Column("uuid", "UUID", role="id")),
-    plain=("email", "tier", "uuid", "name"),
-    id="uuid",
-    empty="no accounts yet",
-)
-_NEW_ACCOUNT = Spec(
-    table=(*_ACCOUNT.table, Column("apiKey", "API KEY")), plain=("apiKey",), fields=_ACCOUNT.plain, id="uuid"
-)
-_KEY = Spec(
-    table=(
-        Column("name", "NAME"),
-        Column("tail", "ENDS WITH"),
-        Column("createdAt", "MADE", kind="when"),
-        Column("revokedAt", "REVOKED", kind="when"),
-        Column("uuid", "UUID", role="id"),
+_PEOPLE, _FILES, _INSTANCE, _SENT = "Accounts", "Files", "The instance", "What it sent"
+_ACCOUNTS, _TRASH = "docshare.cli.admin_accounts", "docshare.cli.admin_trash"
+_FREEZING, _MAIL = "docshare.cli.admin_freezing", "docshare.cli.admin_mail"
+_STUBS = (
+    Stub("account", _ACCOUNTS, _PEOPLE, "Accounts and their plans.", "account"),
+    Stub("key", _ACCOUNTS, _PEOPLE, "API keys.", "key"),
+    Stub(
+        "login-link",
+        _ACCOUNTS,
+        _PEOPLE,
+        "Make a one-time sign-in link for the owner's pages, valid for 10 minutes.",
+        "login-link",
     ),
-    plain=("uuid", "name", "tail", "createdAt", "revokedAt"),
-    id="uuid",
-    empty="no keys",
-)
-_NEW_KEY = Spec(
-    table=(Column("uuid", "UUID", role="id"), Column("key", "API KEY")), plain=("key",), fields=("uuid",), id="uuid"
-)
-_LINK = Spec(table=(Column("url", "SIGN-IN LINK"),), plain=("url",), id="url")
-_TRASH = Spec(
-    table=(
-        Column("originalName", "NAME", role="bold", flexible=True),
-        Column("shortId", "ID", role="id"),
-        Column("size", "SIZE", kind="size"),
-        Column("trashedAt", "DELETED", kind="when"),
-        Column("purgeAt", "GONE", kind="when"),
-        Column("slug", "SLUG"),
+    Stub("client", "docshare.cli.admin_clients", _PEOPLE, "Apps that may ask accounts for access by OAuth."),
+    Stub("invite", _MAIL, _FILES, "Invite somebody to a file by a personal link, whosever file it is.", "invite"),
+    Stub("freeze", _FREEZING, _FILES, "Freeze the links of a file while it is being reviewed.", "freeze"),
+    Stub("unfreeze", _FREEZING, _FILES, "Open the links of a frozen file again.", "unfreeze"),
+    Stub("hotspot", "docshare.cli.admin_hotspots", _FILES, "Places on a page that open an address or play a sound."),
+    Stub("trash", _TRASH, _FILES, "Deleted files that can still be restored.", "trash"),
+    Stub(
+        "backup",
+        "docshare.cli.admin_backup",
+        _INSTANCE,
+        "Back up the whole instance while it runs: database, documents, keys and settings.",
     ),
-    plain=("uuid", "shortId", "originalName", "size", "trashedAt", "purgeAt", "slug"),
-    id="uuid",
-    empty="the trash is empty",
+    Stub(
+        "restore",
+        "docshare.cli.admin_restore",
+        _INSTANCE,
+        "Put a backup in place of the instance in the data directory, once all of it has been verified.",
+    ),
+    Stub(
+        "check",
+        "docshare.cli.admin_check",
+        _INSTANCE,
+        "Check that the instance is whole: database, documents, keys, permissions. Exit code 13 if anything is wrong.",
+    ),
+    Stub(
+        "sweep",
+        _TRASH,
+        _INSTANCE,
+        "Do now what a running server does every few seconds: destroy what burned, expired or lay in the trash for "
+        "long.",
+        "sweep",
+    ),
+    Stub("outbox", _MAIL, _SENT, "The mails that the instance wrote.", "outbox"),
+    Stub("deliveries", "docshare.cli.admin_deliveries", _SENT, "What the instance sends to webhooks."),
 )
-_COUNTS = ("burned", "purged", "expired", "removed")
-_SWEEP = Spec(table=tuple(Column(name, name.upper()) for name in _COUNTS), plain=_COUNTS)
 
-
-Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Address of the account.")]
-Trashed = Annotated[str, typer.Argument(metavar="FILE", help="UUID or short id of the deleted file.")]
+app = App("Look after the bundled server: accounts, keys, storage.", stubs=_STUBS)
 
 
 @app.callback()
 def _group(context: typer.Context, data: Data = None) -> None:
     context.obj = data
-
-
-@account.command("create", spec=_NEW_ACCOUNT)
-def account_create(
-    context: typer.Context,
-    email: Email,
-    name: Annotated[str | None, typer.Option(help="The person's name.")] = None,
-    tier: Annotated[str, typer.Option(help="Plan: free, basic or pro.")] = "pro",
-    data: Data = None,
-    dry_run: Doing = False,
-) -> ExitCode:
-    """Make an account with its first API key, which is shown once.
-
-    Examples:
-
-      docshare admin account create ada@example.com --tier basic
-    """
-    return changed(context, data, dry_run, _NEW_ACCOUNT, "account create", email=email, name=name, tier=tier)
-
-
-@account.command("list", spec=_ACCOUNT)
-def account_list(context: typer.Context, data: Data = None) -> None:
-    """List the accounts of the instance.
-
-    Examples:
-
-      docshare admin account list
-    """
-    current().emit(asked(context, data, "account list"), _ACCOUNT)
-
-
-@account.command("set-tier", spec=_ACCOUNT)
-def account_set_tier(
-    context: typer.Context,
-    email: Email,
-    tier: Annotated[str, typer.Argument(metavar="TIER", help="free, basic or pro.")],
-    data: Data = None,
-    dry_run: Doing = False,
-) -> ExitCode:
-    """Change the plan of an account. It takes effect at once.
-
-    Examples:
-
-      docshare admin account set-tier ada@example.com pro
-    """
-    return changed(context, data, dry_run, _ACCOUNT, "account set-tier", email=email, tier=tier)
-
-
-@account.command("delete", spec=_ACCOUNT)
-def account_delete(
-    context: typer.Context,
-    email: Email,
-    typed: Annotated[str | None, typer.Option("--confirm", metavar="EMAIL", help="Say the address again.")] = None,
-    data: Data = None,
-    dry_run: Doing = False,
-) -> ExitCode:
-    """Delete an account with all its files, links and readership. There is no way back.
-
-    Examples:
-
-      docshare admin account delete ada@example.com --yes
-    """
-    if not dry_run:
-        confirm_severe(current(), f"Deleting {email} with all files and their readership", [email], typed=typed)
-    return changed(context, data, dry_run, _ACCOUNT, "account delete", email=email)
-
-
-@key.command("create", spec=_NEW_KEY)
-def key_create(
-    context: typer.Context,
-    email: Email,
-    name: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
-    data: Data = None,
-    dry_run: Doing = False,
-) -> ExitCode:
-    """Make an API key. It is shown once; in a pipe it is the only output.
-
-    Examples:
-
-      docshare admin key create ada@example.com --name ci
-    """
-    return changed(context, data, dry_run, _NEW_KEY, "key create", email=email, name=name)
-
-
-@key.command("list", spec=_KEY)
-def key_list(context: typer.Context, email: Email, data: Data = None) -> None:
-    """List the API keys of an account, without the keys themselves.
-
-    Examples:
-
-      docshare admin key list ada@example.com
-    """
-    current().emit(asked(context, data, "key list", email=email), _KEY)
-
-
-@key.command("revoke", spec=_KEY)
-def key_revoke(
-    context: typer.Context,
-    uuid: Annotated[str, typer.Argument(metavar="UUID", help="The key.")],
-    data: Data = None,
-    dry_run: Doing = False,
-) -> ExitCode:
-    """Revoke an API key. It stops working immediately.
-
-    Examples:
-
-      docshare admin key revoke 6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10 --yes
-    """
-    if not dry_run:
-        confirm(current(), f"Revoke the key {uuid}? Whatever uses it stops working.")
-    return changed(context, data, dry_run, _KEY, "key revoke", uuid=uuid)
-
-
-@trash.command("list", spec=_TRASH)
-def trash_list(context: typer.Context, email: Email, data: Data = None) -> None:
-    """List what an account has in the trash, newest first.
-
-    Examples:
-
-      docshare admin trash list ada@example.com
-    """
-    current().emit(asked(context, data, "trash list", email=email), _TRASH)
-
-
-@trash.command("restore", spec=_TRASH)
-def trash_restore(context: typer.Context, file: Trashed, data: Data = None, dry_run: Doing = False) -> ExitCode:
-    """Give a deleted file back to its account, which needs a free file slot. Link, readership and events return.
-
-    Examples:
-
-      docshare admin trash restore aB3dE5fG7hJ9
-    """
-    return changed(context, data, dry_run, _TRASH, "trash restore", file=file)
-
-
-@trash.command("purge", spec=_TRASH)
-def trash_purge(
-    context: typer.Context,
-    file: Trashed,
-    typed: Annotated[str | None, typer.Option("--confirm", metavar="FILE", help="Say the file again.")] = None,
-    data: Data = None,
-    dry_run: Doing = False,
-) -> ExitCode:
-    """Destroy a deleted file now, with its readership. There is no way back.
-
-    Examples:
-
-      docshare admin trash purge aB3dE5fG7hJ9 --yes
-    """
-    if not dry_run:
-        confirm_severe(current(), f"Destroying {file} with its readership", [file], typed=typed)
-    return changed(context, data, dry_run, _TRASH, "trash purge", file=file)
-
-
-@app.command("login-link", spec=_LINK)
-def login_link(context: typer.Context, email: Email, data: Data = None, dry_run: Doing = False) -> ExitCode:
-    """Make a one-time sign-in link for the owner's pages, valid for 10 minutes.
-
-    Examples:
-
-      docshare admin login-link ada@example.com
-    """
-    return changed(context, data, dry_run, _LINK, "login-link", email=email)
-
-
-@app.command("sweep", spec=_SWEEP)
-def sweep(context: typer.Context, data: Data = None, dry_run: Doing = False) -> ExitCode:
-    """Do now what a running server does every few seconds: destroy what burned, expired or lay in the trash for long.
-
-    Examples:
-
-      docshare admin sweep
-    """
-    return changed(context, data, dry_run, _SWEEP, "sweep")

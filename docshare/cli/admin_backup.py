@@ -14,10 +14,13 @@ from docshare.cli.context import Context, current
 from docshare.cli.dry_run import Doing
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec
+from docshare.cli.typer_compat import App
 
 if TYPE_CHECKING:
     from docshare.server.backup.archive import Sink
     from docshare.server.backup.making import Made
+
+app = App()
 
 TOTALS = (
     Column("path", "PATH", role="bold", flexible=True),
@@ -37,6 +40,7 @@ _GZIP_LEVEL = 1  # documents are compressed already; the database is what gets s
 STREAM = "-"
 
 
+@app.command("backup", spec=BACKUP)
 def backup(
     context: typer.Context,
     out: Annotated[str, typer.Argument(metavar="OUT", help="FILE.tar, FILE.tar.gz, a directory, or - for stdout.")],

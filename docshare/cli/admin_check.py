@@ -11,6 +11,9 @@ from docshare.cli.context import Context, current
 from docshare.cli.dry_run import Doing
 from docshare.cli.exits import ExitCode
 from docshare.cli.output import Column, Spec
+from docshare.cli.typer_compat import App
+
+app = App()
 
 CHECK = Spec(
     table=(
@@ -23,6 +26,7 @@ CHECK = Spec(
 )
 
 
+@app.command("check", spec=CHECK)
 def check(
     context: typer.Context,
     quick: Annotated[bool, typer.Option("--quick", help="Compare sizes only; read no document.")] = False,

@@ -12,7 +12,7 @@ from docshare.cli.output import Column, Spec
 from docshare.cli.prompts import confirm
 from docshare.cli.typer_compat import App
 
-client = App("Apps that may ask accounts for access by OAuth.")
+app = App("Apps that may ask accounts for access by OAuth.")
 
 _CLIENT = Spec(
     table=(
@@ -34,7 +34,7 @@ _NEW = Spec(
 )
 
 
-@client.command("create", spec=_NEW)
+@app.command("create", spec=_NEW)
 def client_create(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What people read when it asks them for access.")],
@@ -63,7 +63,7 @@ def client_create(
     return changed(context, data, dry_run, _NEW, "client create", **wish)
 
 
-@client.command("list", spec=_CLIENT)
+@app.command("list", spec=_CLIENT)
 def client_list(context: typer.Context, data: Data = None) -> None:
     """List the registered apps. The command line itself is one of them.
 
@@ -74,7 +74,7 @@ def client_list(context: typer.Context, data: Data = None) -> None:
     current().emit(asked(context, data, "client list"), _CLIENT)
 
 
-@client.command("remove", spec=_CLIENT)
+@app.command("remove", spec=_CLIENT)
 def client_remove(
     context: typer.Context,
     client_id: Annotated[str, typer.Argument(metavar="ID", help="Client id from 'client list'.")],

@@ -13,7 +13,7 @@ from docshare.cli.typer_compat import App
 from docshare.cli.webhook_log import BY_ATTEMPT, State, by_attempt, last_answer, log_spec
 from docshare.contract.webhooks import DELIVERY_KEYS
 
-deliveries = App("What the instance sends to webhooks.")
+app = App("What the instance sends to webhooks.")
 
 _OWN = ("webhook", "url", "account")
 
@@ -52,7 +52,7 @@ _ONE = Spec(
 _Id = Annotated[int, typer.Argument(metavar="ID", min=1, help="Number from 'deliveries list'.")]
 
 
-@deliveries.command("list", spec=_LIST)
+@app.command("list", spec=_LIST)
 def deliveries_list(context: typer.Context, state: State = None, data: Data = None) -> None:
     """List the newest 500 deliveries of the instance.
 
@@ -65,7 +65,7 @@ def deliveries_list(context: typer.Context, state: State = None, data: Data = No
     current().emit([row for row in rows if state is None or row.get("state") == state], _list_spec())
 
 
-@deliveries.command("show", spec=_ONE)
+@app.command("show", spec=_ONE)
 def deliveries_show(context: typer.Context, delivery: _Id, data: Data = None) -> None:
     """Show one delivery: every attempt, and the body as it is sent.
 
@@ -84,7 +84,7 @@ def deliveries_show(context: typer.Context, delivery: _Id, data: Data = None) ->
         ctx.emit(tries, BY_ATTEMPT)
 
 
-@deliveries.command("retry", spec=_ONE)
+@app.command("retry", spec=_ONE)
 def deliveries_retry(context: typer.Context, delivery: _Id, data: Data = None, dry_run: Doing = False) -> ExitCode:
     """Send a delivery again: a new round of up to five attempts.
 

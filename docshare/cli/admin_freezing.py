@@ -8,6 +8,9 @@ from docshare.cli.admin_channel import Data, changed
 from docshare.cli.dry_run import Doing
 from docshare.cli.exits import ExitCode
 from docshare.cli.output import Column, Spec
+from docshare.cli.typer_compat import App
+
+app = App()
 
 FROZEN = Spec(
     table=(
@@ -24,6 +27,7 @@ File = Annotated[
 ]
 
 
+@app.command("freeze", spec=FROZEN)
 def freeze(context: typer.Context, file: File, data: Data = None, dry_run: Doing = False) -> ExitCode:
     """Freeze the links of a file while it is being reviewed.
 
@@ -37,6 +41,7 @@ def freeze(context: typer.Context, file: File, data: Data = None, dry_run: Doing
     return changed(context, data, dry_run, FROZEN, "freeze", file=file)
 
 
+@app.command("unfreeze", spec=FROZEN)
 def unfreeze(context: typer.Context, file: File, data: Data = None, dry_run: Doing = False) -> ExitCode:
     """Open the links of a frozen file again.
 

@@ -14,7 +14,7 @@ from docshare.cli.output import Column, Spec
 from docshare.cli.text import clean
 from docshare.cli.typer_compat import App
 
-hotspot = App("Places on a page that open an address or play a sound.")
+app = App("Places on a page that open an address or play a sound.")
 
 
 def _place(row: Mapping[str, Any]) -> str:
@@ -42,7 +42,7 @@ _HOTSPOT = Spec(
 File = Annotated[str, typer.Argument(metavar="FILE", help=OPERATOR_HELP)]
 
 
-@hotspot.command("add", spec=_HOTSPOT)
+@app.command("add", spec=_HOTSPOT)
 def add(
     context: typer.Context,
     file: File,
@@ -71,7 +71,7 @@ def add(
     return changed(context, data, dry_run, _HOTSPOT, "hotspot add", file=of_operator(current(), file), **wish)
 
 
-@hotspot.command("list", spec=_HOTSPOT)
+@app.command("list", spec=_HOTSPOT)
 def list_hotspots(context: typer.Context, file: File, data: Data = None) -> None:
     """List the hotspots of a file by page.
 
@@ -82,7 +82,7 @@ def list_hotspots(context: typer.Context, file: File, data: Data = None) -> None
     current().emit(asked(context, data, "hotspot list", file=of_operator(current(), file)), _HOTSPOT)
 
 
-@hotspot.command("remove", spec=_HOTSPOT)
+@app.command("remove", spec=_HOTSPOT)
 def remove(
     context: typer.Context,
     uuid: Annotated[str, typer.Argument(metavar="UUID", help="The hotspot, from 'hotspot list'.")],

@@ -15,7 +15,10 @@ from docshare.cli.text import clean
 from docshare.cli.typer_compat import App
 from docshare.contract.fields import is_uuid
 
+app = App()
+
 outbox = App("The mails that the instance wrote.")
+app.add_typer(outbox, name="outbox")
 
 _BEGINNING = 8  # characters of a UUID that people see, and that "outbox show" understands
 
@@ -82,6 +85,7 @@ def _whole(context: typer.Context, data: Data, beginning: str) -> str:
     return found[0] if found else beginning
 
 
+@app.command("invite", spec=INVITE)
 def invite(
     context: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help=OPERATOR_HELP)],

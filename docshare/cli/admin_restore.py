@@ -16,11 +16,14 @@ from docshare.cli.dry_run import Doing
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec
 from docshare.cli.prompts import confirm_severe
+from docshare.cli.typer_compat import App
 
 if TYPE_CHECKING:
     from docshare.server.backup.manifest import Manifest
     from docshare.server.backup.restoring import Verified
     from docshare.server.backup.sources import Source
+
+app = App()
 
 RESTORE = Spec(
     table=(*TOTALS, Column("createdAt", "MADE", kind="when"), DIGEST),
@@ -29,6 +32,7 @@ RESTORE = Spec(
 )
 
 
+@app.command("restore", spec=RESTORE)
 def restore(
     context: typer.Context,
     source: Annotated[str, typer.Argument(metavar="IN", help="What 'admin backup' made; - reads stdin.")],
