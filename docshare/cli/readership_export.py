@@ -14,11 +14,14 @@ from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec, csv_line
 from docshare.cli.readers import SESSION_COLUMNS, objects, owner_only
 from docshare.cli.text import clean
+from docshare.cli.typer_compat import App
 from docshare.cli.variant_export import csv_text
 from docshare.client.errors import Refused
 
 if TYPE_CHECKING:
     from docshare.client import Client
+
+app = App()
 
 _PAGE_COLUMNS = ("pageNumber", "views", "avgDurationMs", "backTurns")
 _NOTE_COLUMNS = ("uuid", "createdAt", "author", "pageNumber", "public", "body", "viewer", "contentVersion")
@@ -36,6 +39,7 @@ EXPORTED = Spec(
 )
 
 
+@app.command("export", spec=EXPORTED)
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     output: Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="The folder to write to.")],

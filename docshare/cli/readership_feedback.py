@@ -11,7 +11,10 @@ from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Emitter, Spec
 from docshare.cli.readers import amount, number, objects, owner_only
+from docshare.cli.typer_compat import App
 from docshare.contract.rounding import half_up
+
+app = App()
 
 Row = Mapping[str, Any]
 
@@ -66,6 +69,7 @@ NOTES = Spec(
 )
 
 
+@app.command("marks", spec=MARKS)
 def marks(file: File, output: Output = None, force: Force = False) -> None:
     """Show which pages readers picked, rejected or were not sure about.
 
@@ -112,6 +116,7 @@ def _by_page(answer: Row, rows: Sequence[Row]) -> Iterator[Row]:
         yield {"page": "all", **{kind: totals.get(kind) for kind in _KINDS}}
 
 
+@app.command("annotations", spec=ANNOTATIONS)
 def annotations(file: File, output: Output = None, force: Force = False) -> None:
     """Show what readers wrote on the pages.
 
@@ -146,6 +151,7 @@ def _place(rect: Any) -> str:
     return f"{left},{top} {width}x{height} %"
 
 
+@app.command("notes", spec=NOTES)
 def notes(file: File) -> None:
     """Show the notes of readers, and who confirmed the receipt.
 

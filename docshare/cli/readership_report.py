@@ -15,6 +15,7 @@ from docshare.cli.context import Context, current
 from docshare.cli.download import SAVED
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.readers import owner_only
+from docshare.cli.typer_compat import App
 from docshare.client.errors import Refused
 from docshare.contract.features import operation_plan
 from docshare.contract.plans import MB, Plan
@@ -22,6 +23,8 @@ from docshare.contract.plans import MB, Plan
 if TYPE_CHECKING:
     from docshare.client import Client
     from docshare.report import Material, Picture
+
+app = App()
 
 REPORT_FILE = SAVED
 LARGEST = 100 * MB  # of a document that is fetched for its pictures
@@ -31,6 +34,7 @@ _TIERS = {plan.tier: plan for plan in Plan}
 _LACKING = (403, 404)  # below the plan, or a server without that route
 
 
+@app.command("report", spec=REPORT_FILE)
 def report_file(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     output: Annotated[
