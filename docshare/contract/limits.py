@@ -4,7 +4,7 @@ Times are milliseconds, sizes binary bytes. What differs by plan stands in ``pla
 that table's own module (``webhooks``, ``streams``, ``media``).
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from docshare.contract.plans import DAY, MB
 
@@ -13,8 +13,7 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 
 
-@dataclass(frozen=True)
-class RatePolicy:
+class RatePolicy(NamedTuple):
     """At most ``limit`` requests in any ``window_ms``, counted apart for each ``per``: an Authorization header value
     (``token``), a network ``address`` or a design-tool ``user``."""
 

@@ -1,7 +1,7 @@
 """Input documents and assets: how they are known by their bytes, and their caps (sections Endpoints and Limits)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from docshare.contract.plans import MB, PLAN_LIMITS, Plan
 
@@ -11,8 +11,7 @@ IMPORT_NAME = "design.pdf"
 DESIGN_IMPORT_NAME = "design-tool-design.pdf"
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(NamedTuple):
     """An input that is taken: its media ``type``, file ``extension``, ``cap`` in bytes on every plan (None: the plan's
     size of a stored PDF), and whether it is ``converted`` to PDF first."""
 
@@ -32,8 +31,7 @@ DOCUMENTS: dict[str, Document] = {
 }
 
 
-@dataclass(frozen=True)
-class AssetKind:
+class AssetKind(NamedTuple):
     """What may be uploaded as this kind: media ``types``, ``cap`` in bytes, and whether a file has only one of it."""
 
     types: tuple[str, ...]

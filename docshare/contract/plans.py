@@ -1,7 +1,7 @@
 """Plans and what each allows (sections Conventions and Limits)."""
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 MB = 1024 * 1024
 GB = 1024 * MB
@@ -26,8 +26,7 @@ class Plan(IntEnum):
         return cls[tier.upper()]
 
 
-@dataclass(frozen=True)
-class PlanLimits:
+class PlanLimits(NamedTuple):
     """``file_slots``: active files, None without limit; ``stored_bytes``: largest stored PDF; ``trash_ms``: how long
     a deleted file can be restored, None where delete is final."""
 

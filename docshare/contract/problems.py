@@ -1,14 +1,12 @@
 """Problem codes of the specification (section Errors) and the one exception class of the whole program."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 MEDIA_TYPE = "application/problem+json"
 
 
-@dataclass(frozen=True)
-class ProblemRow:
+class ProblemRow(NamedTuple):
     """One row of the table of codes: HTTP ``status``, short ``title`` and the default ``hint`` for people."""
 
     status: int

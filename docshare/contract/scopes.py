@@ -1,8 +1,8 @@
 """Scopes, credential lanes, and every operation with the scope it asks for (sections Endpoints and Authentication)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from docshare.contract import limits
 from docshare.contract.problems import Problem
@@ -38,8 +38,7 @@ class Lane(Enum):
     SESSION = "session"
 
 
-@dataclass(frozen=True)
-class LaneRow:
+class LaneRow(NamedTuple):
     """``prefix``: how the token starts (scanners find it so), None where it is not ours to shape; ``bearer``: whether
     it stands in an Authorization header; ``scopes``: what it may hold at most; ``granted``: True where it holds only
     what was granted to it, False where it holds all of ``scopes``; ``lifetime_ms``: None where it has no fixed end."""
@@ -72,8 +71,7 @@ _DESIGN = frozenset({Lane.DESIGN})
 _PUBLIC: frozenset[Lane] = frozenset()
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(NamedTuple):
     """One route: ``scope`` None where none is asked for; ``lanes`` the credentials it knows (empty: callable without);
     ``addition``: not part of the specification but of this product, marked ``x-addition`` in the OpenAPI file."""
 

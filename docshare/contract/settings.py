@@ -1,15 +1,13 @@
 """The settings of a file, and the keys of the File object that shows them (sections File and File settings)."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from docshare.contract import fields, limits, viewer
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """One field of the settings body: its ``parse``, the ``plan`` that setting it needs, the wire values that clear
     it (``clears``), the ``default`` a new file has (None: unset), and how the File object ``shown`` it: ``always``,
     when ``set``, or ``never`` under this name."""

@@ -1,7 +1,7 @@
 """The streams of the event feed, their rows and their cursor rules (sections Event feed row and Events feed)."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
@@ -10,8 +10,7 @@ INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(NamedTuple):
     """``plan`` its readers need, the ``largest`` cursor (greater ones are clamped), the row's ``keys`` in order and
     the ``optional`` ones among them, which are absent when there is nothing to show."""
 

@@ -13,7 +13,7 @@ CORNERS = ("tl", "tr", "bl", "br")
 PRESETS = ("dusk", "sand", "slate", "forest", "blush", "mono")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ViewerField:
     """One field: ``kind`` (``boolean``, ``integer``, ``number``, ``word``, ``colour``, ``url``, ``asset``,
     ``measurement`` or ``label``), the ``plan`` a deviation from ``default`` needs, the ``words`` or the range from

@@ -1,14 +1,13 @@
 """Webhook kinds, formats, the retry schedule, caps and headers (sections Webhook and Events)."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from docshare.contract import fields
 from docshare.contract.limits import HOUR, MINUTE, SECOND
 from docshare.contract.plans import Plan
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """One subscribable kind: the sentence of when it ``fires``, the keys of ``data`` that are ``always`` there beside
     ``DATA_KEYS``, those that stand only ``when`` they apply, whether a ``visitor`` causes it (then an acting owner
     does not), and the owner's ``plan`` at event time without which no delivery is queued."""
