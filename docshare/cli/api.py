@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.api_request import Given, Request, request_of
 from docshare.cli.connection import make_stranger, secret_name
 from docshare.cli.context import Context, current
 from docshare.cli.dry_run import Sending
@@ -18,6 +17,7 @@ from docshare.cli.typer_compat import App
 from docshare.client.errors import Refused
 
 if TYPE_CHECKING:
+    from docshare.cli.api_request import Request
     from docshare.client import Client
     from docshare.client.raw import Answer
 
@@ -89,6 +89,8 @@ def api(
       docshare api GET /files/aB3dE5fG7hJ9/qr-code -o code.png
       docshare api POST /api/webhooks --input hook.json
     """
+    from docshare.cli.api_request import Given, request_of
+
     ctx = current()
     given = Given(method, path, texts or (), typed or (), form or (), headers or (), source)
     request = request_of(ctx, given, stranger=no_auth)
@@ -116,7 +118,7 @@ def api(
     return ExitCode.OK
 
 
-def _sent(client: "Client", request: Request, held: ExitStack) -> "Answer":
+def _sent(client: "Client", request: "Request", held: ExitStack) -> "Answer":
     try:
         return client.raw.request(
             request.method, request.path, params=request.params, body=request.body(held), headers=request.headers
@@ -132,7 +134,7 @@ def _sent(client: "Client", request: Request, held: ExitStack) -> "Answer":
 # --- feeds -----------------------------------------------------------------------------------------------------------
 
 
-def _require_feed(request: Request) -> None:
+def _require_feed(request: "Request") -> None:
     if request.method != "GET" or request.path not in _FEEDS:
         raise Stop(ExitCode.USAGE, "--paginate walks the feeds /events, /gate-responses and /activity only")
     since = str(request.params.get("since", 0))
@@ -140,7 +142,7 @@ def _require_feed(request: Request) -> None:
         raise Stop(ExitCode.USAGE, "--paginate sets the limit itself; since is the id to begin after")
 
 
-def _print_feed(ctx: Context, client: "Client", request: Request) -> None:
+def _print_feed(ctx: Context, client: "Client", request: "Request") -> None:
     """The rows of a feed from the oldest to the newest, as one JSON array unless another shape was asked for."""
     params = {key: str(value) for key, value in request.params.items() if key != "since"}
     rows = client.raw.rows_after(request.path.removeprefix("/api/v1"), int(request.params.get("since", 0)), params)

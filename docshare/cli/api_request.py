@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from docshare.cli.connection import keep_secret, secret_name
@@ -33,8 +33,7 @@ _OF_THE_BODY = ("content-length", "transfer-encoding")  # another value and the 
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(NamedTuple):
     """What the command line says of a request, word by word: ``texts`` (-f), ``typed`` (-F), ``form``, ``headers``, and
     ``source``, the file of the body (``-``: stdin)."""
 

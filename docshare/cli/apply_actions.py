@@ -6,7 +6,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.apply_settings import wanted
 from docshare.cli.apply_state import State, password_mark
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-CREATE, UPDATE, REPLACE, DELETE = "create", "update", "replace", "delete"
 _SECRET_TRIES = 2  # a webhook whose answer was lost is made anew, for its secret was lost with it
 
 
@@ -47,8 +47,7 @@ class Target:
         return str(self.row.get("uuid", ""))
 
 
-@dataclass(frozen=True)
-class Action:
+class Action(NamedTuple):
     """One step. ``verb`` one of the four words above; ``kind``: file, settings, variant or webhook; ``file``: the key
     of the file it is about; ``run``: does it and returns what is known then (``uuid``, ``url``); ``risky``: takes away
     what readers or receivers have; ``needs``: what it sets that not every plan has."""
@@ -60,7 +59,7 @@ class Action:
     file: str = ""
     changes: Sequence[Difference] = ()
     risky: bool = False
-    needs: Mapping[Plan, Sequence[str]] = field(default_factory=dict)
+    needs: Mapping[Plan, Sequence[str]] = MappingProxyType({})
 
     def row(self, *, done: bool) -> Row:
         """The action for programs."""

@@ -3,16 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.apply_actions import CREATE, DELETE, REPLACE, UPDATE
 from docshare.cli.output import Column, Spec
 from docshare.cli.overrides import in_words
-from docshare.cli.setting_words import Difference, told_difference
 from docshare.cli.text import clean
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
     from docshare.cli.terminal import Screen
 
+CREATE, UPDATE, REPLACE, DELETE = "create", "update", "replace", "delete"
 # The sign of an action, and its colour.
 _SIGNS = {CREATE: ("+", "ok"), UPDATE: ("~", "warn"), REPLACE: ("~", "warn"), DELETE: ("-", "error")}
 
@@ -40,6 +39,8 @@ def _told(context: "Context", key: str, change: Mapping[str, Any]) -> str:
         return f"{in_words(old) or 'as the file'} {context.err_screen.glyph('→')} {in_words(new) or 'as the file'}"
     if key == "events":
         return ", ".join(new) if old is None else f"{', '.join(old)} {context.err_screen.glyph('→')} {', '.join(new)}"
+    from docshare.cli.setting_words import Difference, told_difference
+
     return told_difference(context, Difference(key, old, new))
 
 

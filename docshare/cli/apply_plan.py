@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.apply_actions import CREATE, DELETE, REPLACE, UPDATE, Action, Doer, Target
+from docshare.cli.apply_actions import Action, Doer, Target
 from docshare.cli.apply_finding import found_files
+from docshare.cli.apply_output import CREATE, DELETE, REPLACE, UPDATE
 from docshare.cli.apply_settings import FRESH, ending, wanted
 from docshare.cli.apply_state import State
 from docshare.cli.apply_wishes import FileWish, HookWish, VariantWish, Wishes

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from docshare.cli.overrides import Overrides
 from docshare.cli.setting_changes import Changes
 from docshare.cli.sources import Item
 
 
-@dataclass(frozen=True)
-class VariantWish:
+class VariantWish(NamedTuple):
     """A link for one recipient. ``overrides``: all it has; ``revoked``: None leaves that as it is."""
 
     label: str
@@ -51,8 +51,7 @@ class FileWish:
         return sorted({"deleteAt" if key == "neverExpire" else key for key in keys})
 
 
-@dataclass(frozen=True)
-class HookWish:
+class HookWish(NamedTuple):
     """An address to be told. ``file``: the key of the only file; ``secret_file``: where a new secret goes."""
 
     url: str
@@ -68,8 +67,7 @@ class HookWish:
         return f"{self.format} {self.url}" + (f" {self.file}" if self.file is not None else "")
 
 
-@dataclass(frozen=True)
-class Wishes:
+class Wishes(NamedTuple):
     """All that one file asks for."""
 
     files: tuple[FileWish, ...]

@@ -6,10 +6,9 @@ Nothing in it is made into an object, nothing grows without bound, and no key st
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.exits import ExitCode, Stop
 from docshare.contract.problems import Problem
@@ -28,8 +27,7 @@ _HALF = re.compile(r"[\ud800-\udfff]")  # no text in UTF-8 can hold it
 _PLAIN = {f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null", "timestamp")}
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A value and its ``line`` (from 1): a dict of Nodes by key, a list of Nodes, or a scalar. ``text``: a scalar as it
     is written; dates are kept as texts."""
 

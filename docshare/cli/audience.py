@@ -6,7 +6,7 @@ nothing: anybody can name an address that was invited. Page numbers are those of
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from docshare.cli.readers import SEEN_MS, number, objects
 from docshare.cli.variant_names import short_id
@@ -18,8 +18,7 @@ Mark = tuple[str, str]
 NEVER, STOPPED, OLD = "never", "stopped_early", "old_version"
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(NamedTuple):
     """A recipient: of the ``kind`` variant or invite; ``pages`` of the document that their link shows; ``opened_at``:
     when they first did, in ms, where the server tells."""
 
@@ -125,8 +124,7 @@ class Progress:
         return sum(self.page_ms.get(page, 0) >= SEEN_MS for page in pages)
 
 
-@dataclass(frozen=True)
-class Demand:
+class Demand(NamedTuple):
     """What counts as having read: ``page`` for ``min_ms``; without a page the ``share`` (0 to 1) of the pages shown,
     and ``min_ms`` altogether; in ``version`` or a later one."""
 

@@ -1,7 +1,6 @@
 """Where ``docshare events tail`` begins: at a saved cursor, at the start, at an id, or now with some rows before."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -39,7 +38,7 @@ def saved_cursor(keeper: CursorFile, home: Home) -> Cursor | None:
     beyond = beyond_range(cursor.at)
     if beyond is not None:
         raise keeper.refusal(f"lies beyond every id of the {beyond} stream")
-    return replace(cursor, home=replace(home, account=home.account or cursor.home.account))
+    return cursor._replace(home=home._replace(account=home.account or cursor.home.account))
 
 
 class Beginning:
@@ -76,7 +75,7 @@ class Beginning:
         for stream in self._feeds:
             if stream not in cursor.at:
                 rows = self._newest[stream]
-                cursor = replace(cursor, at={**cursor.at, stream: rows[-1]["id"] if rows else None})
+                cursor = cursor._replace(at={**cursor.at, stream: rows[-1]["id"] if rows else None})
                 for row in rows[-self._overlap :] if self._overlap else ():
                     cursor = cursor.moved(stream, row["id"])
         return cursor

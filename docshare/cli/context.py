@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO
@@ -33,28 +32,50 @@ def _open_browser(url: str) -> bool:
     return webbrowser.open(url)
 
 
-@dataclass(eq=False, repr=False)  # it holds secrets, so it must not show itself
 class Context:
     """The outside world of one command.
 
     ``env`` the environment; the three streams and whether each is a terminal; ``now`` milliseconds since 1970 UTC;
     ``monotonic`` and ``sleep`` in seconds; ``open_browser`` shows a URL and says whether it could; ``options`` the
     global options. ``secrets`` are values that must appear in no message and no report.
+
+    It holds secrets, so it must not show itself: no dataclass, whose module would cost every start besides.
     """
 
-    env: Mapping[str, str]
-    stdin: TextIO
-    stdout: TextIO
-    stderr: TextIO
-    stdin_tty: bool
-    stdout_tty: bool
-    stderr_tty: bool
-    now: Callable[[], int]
-    monotonic: Callable[[], float]
-    sleep: Callable[[float], None]
-    open_browser: Callable[[str], bool]
-    options: Options = field(default_factory=Options)
-    secrets: set[str] = field(default_factory=set)
+    def __init__(
+        self,
+        *,
+        env: Mapping[str, str],
+        streams: tuple[TextIO, TextIO, TextIO],
+        terminals: tuple[bool, bool, bool],
+        now: Callable[[], int],
+        monotonic: Callable[[], float],
+        sleep: Callable[[float], None],
+        open_browser: Callable[[str], bool],
+    ) -> None:
+        self.env = env
+        self.stdin, self.stdout, self.stderr = streams
+        self.stdin_tty, self.stdout_tty, self.stderr_tty = terminals
+        self.now = now
+        self.monotonic = monotonic
+        self.sleep = sleep
+        self.open_browser = open_browser
+        self.options = Options()
+        self.secrets: set[str] = set()
+
+    def beside(self, *, env: Mapping[str, str], sleep: Callable[[float], None]) -> "Context":
+        """A context of another environment with these streams, options and secrets; what was read is read again."""
+        made = Context(
+            env=env,
+            streams=(self.stdin, self.stdout, self.stderr),
+            terminals=(self.stdin_tty, self.stdout_tty, self.stderr_tty),
+            now=self.now,
+            monotonic=self.monotonic,
+            sleep=sleep,
+            open_browser=self.open_browser,
+        )
+        made.options, made.secrets = self.options, self.secrets
+        return made
 
     # --- where things live -----------------------------------------------------------------------------------------
 
@@ -217,18 +238,14 @@ def binary(stream: TextIO) -> IO[bytes]:
 
 def system_context() -> Context:
     """The real world: this process's environment, streams and clock."""
-    streams = [_stream(name) for name in ("stdin", "stdout", "stderr")]
-    ttys = [stream.isatty() for stream in streams]
-    for stream, tty in zip(streams[1:], ttys[1:], strict=True):
-        _make_writable(stream, tty)
+    streams = _stream("stdin"), _stream("stdout"), _stream("stderr")
+    terminals = streams[0].isatty(), streams[1].isatty(), streams[2].isatty()
+    for stream, terminal in zip(streams[1:], terminals[1:], strict=True):
+        _make_writable(stream, terminal)
     return Context(
         env=os.environ,
-        stdin=streams[0],
-        stdout=streams[1],
-        stderr=streams[2],
-        stdin_tty=ttys[0],
-        stdout_tty=ttys[1],
-        stderr_tty=ttys[2],
+        streams=streams,
+        terminals=terminals,
         now=lambda: time.time_ns() // 1_000_000,
         monotonic=time.monotonic,
         sleep=time.sleep,

@@ -1,7 +1,6 @@
 """``docshare events cursor``: look at the named cursors of ``events tail``, move and forget them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -126,7 +125,7 @@ def _set(
         fixed = "file" if file is not None else "choice of kinds"
         raise Stop(ExitCode.USAGE, f"{target.label} exists, and its {fixed} cannot be changed")
     moved = dict(_moved(ctx, cursor, position, types))
-    return replace(cursor, at={**cursor.at, **moved}, recent={**cursor.recent, **dict.fromkeys(moved, ())})
+    return cursor._replace(at={**cursor.at, **moved}, recent={**cursor.recent, **dict.fromkeys(moved, ())})
 
 
 @app.command("reset")

@@ -9,9 +9,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.storage import locked, replace_file
@@ -28,8 +28,7 @@ REMEMBERED = 100  # ids per stream that are kept to recognise rows seen before
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Home:
+class Home(NamedTuple):
     """Where a cursor belongs. ``account`` and ``file`` are UUIDs; None: not known, and every file. ``kinds``: what is
     shown of the activity feed, everything if empty."""
 
@@ -62,20 +61,19 @@ def _kind_words(kinds: tuple[str, ...]) -> str:
     return ",".join(kinds) or "all kinds"
 
 
-@dataclass(frozen=True)
-class Cursor:
+class Cursor(NamedTuple):
     """``at``: the last id read of each stream (None: nothing yet); ``recent``: ids read lately, ascending."""
 
     home: Home
-    at: Mapping[str, int | None] = field(default_factory=dict)
-    recent: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    at: Mapping[str, int | None] = MappingProxyType({})
+    recent: Mapping[str, tuple[int, ...]] = MappingProxyType({})
     updated: str = ""
 
     def moved(self, stream: str, id: int) -> "Cursor":
         """The cursor after the row ``id`` of ``stream`` was read."""
         at = max(id, self.at.get(stream) or 0)
         recent = tuple(sorted({*self.recent.get(stream, ()), id}))[-REMEMBERED:]
-        return replace(self, at={**self.at, stream: at}, recent={**self.recent, stream: recent})
+        return self._replace(at={**self.at, stream: at}, recent={**self.recent, stream: recent})
 
     def to_json(self) -> dict[str, Any]:
         """The content of the file. A cursor of one stream is a plain number, of several an object by stream."""
@@ -126,7 +124,7 @@ class CursorFile:
 
     def save(self, cursor: Cursor, now: int) -> None:
         """Replace the file as a whole; ``now`` in milliseconds since 1970."""
-        values = replace(cursor, updated=instant(now)).to_json()
+        values = cursor._replace(updated=instant(now)).to_json()
         replace_file(self.path, json.dumps(values) + "\n", private=True)
 
     def remove(self) -> None:

@@ -4,8 +4,7 @@ The rule itself stands in ``docshare/server/rules/reading.py``; here its results
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from docshare.cli.output import cell
 from docshare.cli.readers import number, objects
@@ -28,8 +27,7 @@ _CLASSES = {
 }
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """One beacon. ``after_ms``: arrival since the session began (None: not known); times in ms; ``why`` less was
     accepted than claimed, in words; empty if it was not."""
 

@@ -3,9 +3,8 @@
 import heapq
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.cursors import ACTIVITY_FEED
 from docshare.cli.exits import ExitCode, Stop
@@ -28,8 +27,7 @@ ALL = "all"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """The ``streams`` in the order of the specification; ``all``: they were not named one by one; ``kinds``: what is
     wanted of the activity feed, everything if empty; ``aliased``: gate rows come from the address of their own."""
 
@@ -129,8 +127,7 @@ def checked_file(context: "Context", client: "Client", names: "FileNames", word:
         return name
 
 
-@dataclass(frozen=True)
-class Since:
+class Since(NamedTuple):
     """``--since``: an ``id`` of one stream, or a moment in milliseconds since 1970 (``at``)."""
 
     id: int | None = None

@@ -2,13 +2,13 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from docshare.cli.arguments import FILE_HELP, FileNames
+from docshare.cli.collecting import Collected
 from docshare.cli.context import current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.feed import (
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 _LATEST_COMMIT = 24 * 60 * 60 * 1000  # ms; nothing becomes a row later than this after it began
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ListOptions:
+class ListOptions(Collected):
     """Which rows are listed, and in which order."""
 
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from docshare.cli.cursors import Cursor
 from docshare.cli.exits import ExitCode
@@ -22,7 +22,7 @@ _SLOWDOWN = 1.5  # each empty poll makes the interval longer by this factor
 _JITTER = 0.1  # of the interval, so that many tails do not ask in step
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Limits:
     """When a tail ends. Times in seconds, ``until`` in milliseconds since 1970; None: not for this reason."""
 
@@ -40,8 +40,7 @@ class Limits:
         return self.count is not None or self.matches is not None
 
 
-@dataclass(frozen=True)
-class Rhythm:
+class Rhythm(NamedTuple):
     """``interval`` and ``heartbeat`` (0: none) in seconds; ``overlap``: how many ids each poll reads again."""
 
     interval: float
@@ -49,8 +48,7 @@ class Rhythm:
     overlap: int = 0
 
 
-@dataclass(frozen=True)
-class Sink:
+class Sink(NamedTuple):
     """Where rows and positions go. ``hand_over`` returns when a row is safely out; ``save`` keeps the cursor, after
     each row with ``each_row`` or else after each poll."""
 

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -43,8 +42,7 @@ class Forward(NamedTuple):
         return row
 
 
-@dataclass(frozen=True)
-class Forwarder:
+class Forwarder(NamedTuple):
     """``urls``: where every delivery goes; ``timeout`` seconds each; ``verify``: whether certificates must be good;
     ``show``: keep what was answered."""
 

@@ -16,7 +16,6 @@ from docshare.cli.text import clean
 from docshare.cli.token_file import read_token, require_one_stdin
 from docshare.cli.typer_compat import App
 from docshare.cli.upload_rows import PRINTED, printed_word
-from docshare.cli.uploading import at_file_limit
 from docshare.client.errors import Refused
 from docshare.contract import fields
 from docshare.contract.problems import Problem
@@ -142,5 +141,7 @@ def _imported(ctx: Context, client: "Client", url: str, name: str | None, tokens
         except Refused as refusal:
             # With tokens it may also mean that the design takes no updates, whatever the account holds.
             if refusal.code == "forbidden" and (not tokens or _SLOTS.search(refusal.detail)):
+                from docshare.cli.uploading import at_file_limit
+
                 refusal.at_file_limit = at_file_limit(client)
             raise

@@ -4,7 +4,6 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, NamedTuple
 
@@ -170,7 +169,7 @@ def _pdf(item: Item) -> Item:
     if item.refusal is None and item.kind != "pdf":
         hint = "Export it as PDF and lint that: what is in the PDF depends on the program."
         why = f"{item.path} is a Word or PowerPoint file, and lint reads PDFs"
-        return replace(item, refusal=Stop(ExitCode.USAGE, why, hint=hint, code="local_file"))
+        return item._replace(refusal=Stop(ExitCode.USAGE, why, hint=hint, code="local_file"))
     return item
 
 

@@ -1,17 +1,16 @@
 """The options of ``webhooks listen``."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from docshare.cli.arguments import FILE_HELP
+from docshare.cli.collecting import Collected
 from docshare.cli.durations import duration_option
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ListenOptions:
+class ListenOptions(Collected):
     """Where deliveries come from, what becomes of them, and when it ends. Times as they were typed."""
 
     forward_to: Annotated[

@@ -9,8 +9,7 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli import cursors
 from docshare.cli.beginning import NOW, Beginning, account_of, saved_cursor
@@ -45,8 +44,7 @@ _EXTRAS = {"view": ("pagesViewed", "timeMs")}
 _PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds between the attempts to hand one event on
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """What to bridge: ``events`` kinds, ``file`` a UUID or None; ``cursor`` its name, empty for one that follows from
     the rest; ``start`` and ``reset`` as of ``events tail``; ``interval`` seconds; ``skip_failed``: go on past what no
     program took."""

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.forwarding import Forward, Forwarder, answer_to_server
@@ -22,8 +22,7 @@ _ARMING = 15.0  # seconds that a delivery waits for the secret it is verified wi
 _SIGNED = "v1="
 
 
-@dataclass(frozen=True)
-class Acting:
+class Acting(NamedTuple):
     """How to play a bad receiver: ``latency`` seconds before each answer; ``status`` instead of taking it, for a share
     of ``fail_rate`` (0 to 1) of all deliveries."""
 
@@ -32,7 +31,7 @@ class Acting:
     fail_rate: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Limits:
     """When listening ends: after ``count`` deliveries, after ``timeout`` seconds, after failing for ``give_up_after``
     seconds; a sign of life every ``heartbeat`` seconds, 0 for none."""

@@ -1,9 +1,8 @@
 """Which of three ways the deliveries come that ``docshare webhooks listen`` shows."""
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from docshare.cli import listening_bridge
 from docshare.cli.admin_channel import directory_here, origins_of
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from docshare.client import Client
 
 
-@dataclass(frozen=True)
-class _Plan:
+class _Plan(NamedTuple):
     """What was asked for, checked. ``directory``: of the server on this machine, None elsewhere; ``secret``: given in a
     file, empty without; times in seconds."""
 
@@ -50,8 +48,7 @@ class _Plan:
     limits: Limits
 
 
-@dataclass(frozen=True)
-class _Feeding:
+class _Feeding(NamedTuple):
     """What only bridging asks for."""
 
     cursor: str

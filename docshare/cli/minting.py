@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli import errors, memory, progress
 from docshare.cli.exits import ExitCode, Stop, exit_code
 from docshare.cli.link_plan import CREATED, DUPLICATE, FAILED, PENDING, RECOVERED, SENDING, Link
-from docshare.cli.output import Column, Emitter, Spec, chosen_format
-from docshare.cli.overrides import in_words
-from docshare.cli.text import clean, human_duration
+from docshare.cli.output import Emitter
+from docshare.cli.text import human_duration
 from docshare.client.errors import ClientError
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from docshare.cli.context import Context
     from docshare.cli.result_file import ResultFile
     from docshare.client import Client
@@ -27,36 +24,6 @@ _HOPELESS = {
     ExitCode.UNREACHABLE, ExitCode.UNKNOWN_OUTCOME,
 }  # fmt: skip
 _WORTH_SAYING = 10.0  # seconds of work that a person would like to know of in advance
-_VARIANT = ("uuid", "shortId", "url", "label", "overrides", "revoked", "redacted", "createdAt")
-_EVERYTHING = ("row", "label", "url", "shortId", "uuid", "status")
-
-
-def _lines(row: Mapping[str, Any], context: "Context") -> "Iterator[str]":
-    screen = context.out_screen
-    yield screen.paint("bold", clean(str(row["url"])))
-    if not context.options.quiet:
-        facts = (str(row.get("label", "")), in_words(row.get("overrides")), str(row.get("shortId", "")))
-        yield screen.paint("dim", f" {screen.glyph('·')} ".join(clean(fact) for fact in facts if fact))
-
-
-LINKS = Spec(
-    table=(
-        Column("label", "LABEL", role="bold", flexible=True),
-        Column("url", "LINK", role="id"),
-        Column("status", "STATUS", rank=1),
-    ),
-    plain=("label", "url"),
-    fields=("row", "status", *_VARIANT, "recovered", "qr", "error"),
-    id="shortId",
-    human=_lines,
-)
-
-
-def links_spec(context: "Context") -> Spec:
-    """``LINKS`` for the format in effect; ``-q`` leaves the link alone."""
-    if chosen_format(context) in ("csv", "tsv"):
-        return LINKS._replace(plain=_EVERYTHING)
-    return LINKS._replace(plain=("url",)) if context.options.quiet else LINKS
 
 
 class Mint:

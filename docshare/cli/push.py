@@ -7,19 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli import bulk, memory
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.inputs import STDIN
-from docshare.cli.manifest import Manifest
 from docshare.cli.output import Spec
-from docshare.cli.pushing import Pusher
-from docshare.cli.sources import Item, checked, digest_of, items_of, spooled
-from docshare.cli.storage import locked
 from docshare.cli.text import clean, human_size
 from docshare.cli.typer_compat import App
-from docshare.contract import fields
-from docshare.contract.problems import Problem
 
 app = App()
 
@@ -75,6 +68,11 @@ def push(
       url=$(docshare push build/manual.pdf --manifest shared.jsonl)
       make-report | docshare push - --name report.pdf --slug nightly
     """
+    from docshare.cli import bulk, memory
+    from docshare.cli.push_inputs import checked_slug, item_of, ledger_at
+    from docshare.cli.pushing import Pusher
+    from docshare.cli.sources import digest_of
+
     ctx = current()
     if slug is None and manifest is None:
         raise Stop(
@@ -84,15 +82,15 @@ def push(
         raise Stop(ExitCode.USAGE, "a manifest knows documents by their path, and '-' (stdin) has none")
     printer = ctx.emitter(_PUSHED)
     with ExitStack() as held:
-        item = _item(ctx, path, name, held)
+        item = item_of(ctx, path, name, held)
         if lint:
             from docshare.cli.lint import require_clean
 
             require_clean(ctx, [item])
-        ledger = None if manifest is None else _ledger(manifest, held)
+        ledger = None if manifest is None else ledger_at(manifest, held)
         client = held.enter_context(ctx.client())
         pusher = Pusher(
-            ctx, client, item, digest_of(item), slug=_checked(slug), ledger=ledger, keep_anchors=keep_anchors
+            ctx, client, item, digest_of(item), slug=checked_slug(slug), ledger=ledger, keep_anchors=keep_anchors
         )
         if dry_run:
             return bulk.planned(ctx, pusher.planned())
@@ -100,36 +98,3 @@ def push(
     memory.remember_last(ctx, row)
     printer.emit(row)
     return ExitCode.OK
-
-
-def _item(ctx: Context, path: str, name: str | None, held: ExitStack) -> Item:
-    """The document, looked at. Stop (2) for what the server would not take."""
-    if path != STDIN:
-        (item,) = items_of([path], name, command="push")
-    elif name is not None:
-        item = spooled(ctx, name, held)
-    else:
-        raise Stop(ExitCode.USAGE, "'-' needs --name: what shall the file be called?")
-    item = checked(item, command="push")
-    if item.refusal is not None:
-        raise item.refusal
-    return item
-
-
-def _ledger(path: Path, held: ExitStack) -> Manifest:
-    """The manifest, held until the end: a second push waits, and then knows what the first has done."""
-    held.enter_context(locked(path.with_name(f".{path.name}.lock")))
-    return Manifest(path).load()
-
-
-def _checked(slug: str | None) -> str | None:
-    """``slug`` if the server could take it, else Stop (2)."""
-    if slug is None:
-        return None
-    try:
-        found = fields.slug("slug", slug)
-    except Problem as problem:
-        raise Stop(ExitCode.USAGE, problem.detail) from None
-    if not found:
-        raise Stop(ExitCode.USAGE, "--slug is empty")
-    return found

@@ -5,8 +5,8 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.inputs import STDIN, read_whole
@@ -29,14 +29,13 @@ _YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
 _NUMBER = re.compile(r"\{n(?::0?([0-9]{1,2}))?\}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Recipient:
+class Recipient(NamedTuple):
     """One link to make: ``row`` as a spreadsheet counts it, ``label`` (trimmed), ``overrides``, and ``cells``: its row
     of the input. ``error``: why it cannot be made."""
 
     row: int
     label: str
-    overrides: Overrides = field(default_factory=dict)
+    overrides: Mapping[str, Any] = MappingProxyType({})
     cells: tuple[str, ...] = ()
     error: str = ""
 
@@ -46,8 +45,7 @@ class Recipient:
         return f"row {self.row} ({self.label})" if self.label else f"row {self.row}"
 
 
-@dataclass(frozen=True)
-class Sheet:
+class Sheet(NamedTuple):
     """The ``recipients`` and what is needed to write them back: ``columns`` of the input without those of a result,
     ``delimiter``, and whether there was a byte order mark (``bom``)."""
 

@@ -4,16 +4,14 @@ activity feed."""
 import json
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from docshare.cli.exits import ExitCode, Stop
 from docshare.contract.webhooks import DENIED_KIND, ENVELOPE_KEYS
 from docshare.contract.wire import parse_instant
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """One event to send again: the ``line`` it stands on; its ``kind``; ``at`` milliseconds, None if not kept; ``id``
     of its delivery; the number of the ``attempt``; the raw ``body``. Not ``genuine``: a listener heard it and its
     signature did not fit, so anybody can have sent it, and nothing else of it is read."""

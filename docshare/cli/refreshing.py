@@ -31,18 +31,14 @@ def _ask(kind: str, env: Mapping[str, str]) -> None:
     with suppress(Exception), open(os.devnull, "r+", encoding="utf-8") as nothing:  # whatever it is, old words will do
         context = Context(
             env=env,
-            stdin=nothing,
-            stdout=nothing,
-            stderr=nothing,
-            stdin_tty=False,
-            stdout_tty=False,
-            stderr_tty=False,
+            streams=(nothing, nothing, nothing),
+            terminals=(False, False, False),
             now=lambda: time.time_ns() // 1_000_000,
             monotonic=time.monotonic,
             sleep=time.sleep,
             open_browser=lambda url: False,
-            options=Options(quiet=True, no_input=True, timeout=LIMIT_S, retries=0),
         )
+        context.options = Options(quiet=True, no_input=True, timeout=LIMIT_S, retries=0)
         token = _token(context)
         if token is not None:
             with make_holder(context, str(context.connection.url.value), token) as client:

@@ -1,39 +1,20 @@
 """``docshare webhooks replay``: events that were kept, sent to a receiver once more."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.bulk import planned
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.forwarding import Forward, Forwarder, checked
-from docshare.cli.inputs import read_whole
-from docshare.cli.output import Column, Emitter, Spec
-from docshare.cli.recorded import Event, events
-from docshare.cli.text import clean, human_duration
+from docshare.cli.output import Column, Spec
+from docshare.cli.text import clean
 from docshare.cli.typer_compat import App
-from docshare.cli.webhook_tools import header_named, read_secret
-from docshare.contract.signing import sign
-from docshare.contract.webhooks import (
-    ATTEMPT_HEADER,
-    CONTENT_TYPE,
-    EVENT_HEADER,
-    ID_HEADER,
-    KINDS,
-    SIGNATURE_HEADER,
-    TEST_KIND,
-    TIMEOUT_MS,
-    USER_AGENT,
-)
+from docshare.contract.webhooks import SIGNATURE_HEADER
 
 app = App()
 
 _MAX = "max"
-_SPEED = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)x", re.ASCII)
-_WORTH_SAYING = 10_000  # ms that a replay takes before it is announced how long
 
 
 def _line(row: Mapping[str, Any], context: Context) -> Iterator[str]:
@@ -88,89 +69,18 @@ def replay(
       docshare webhooks replay sunday.jsonl --to http://localhost:3000/hook --secret-file secret.txt
       docshare webhooks replay sunday.jsonl --to http://localhost:3000/hook --secret-file secret.txt --only note.created
     """
-    ctx = current()
-    printer = ctx.emitter(REPLAYED)
+    from docshare.cli.replaying import replayed
+
     if to is None:
         raise Stop(ExitCode.USAGE, "name the receiver with --to")
-    url, factor, header = checked(to, "--to"), _factor(speed), header_named(header_name)
-    secret = read_secret(ctx, secret_file, also=file)
-    found = _wanted(ctx, list(events(read_whole(ctx, file, "F"))), only or ())
-    if dry_run:
-        return planned(ctx, (("POST", url, event.body.decode("utf-8", "replace")) for event in found))
-    forwarder = Forwarder((url,), TIMEOUT_MS / 1000, verify=not insecure, show=False)
-    answers: list[Forward] = []
-    for event in _paced(ctx, found, factor):
-        (answer,) = forwarder.send(_headers(ctx, event, secret, header), event.body)
-        answers.append(answer)
-        _print(printer, event, answer)
-    return _outcome(ctx, answers)
-
-
-def _wanted(ctx: Context, found: Sequence[Event], only: Sequence[str]) -> list[Event]:
-    """Those of the kinds asked for; Stop (2) for a kind that is never sent."""
-    known = (*KINDS, TEST_KIND)
-    strange = [kind for kind in only if kind not in known]
-    if strange:
-        raise Stop(ExitCode.USAGE, f"--only: there is no event kind {strange[0]!r}", hint=f"Kinds: {', '.join(known)}.")
-    forged = sum(not event.genuine for event in found)
-    if forged:  # signed anew, it would pass for real
-        ctx.warn(f"{forged} are left out: they came without a genuine signature, so anybody can have sent them")
-    silent = sum(not event.sendable for event in found)
-    if silent:
-        ctx.note(f"{silent} refused attempts are left out: webhooks are not told of them")
-    wanted = [event for event in found if event.genuine and event.sendable and (not only or event.kind in only)]
-    if not wanted:
-        ctx.note("there is nothing to send")
-    return wanted
-
-
-def _factor(speed: str) -> float | None:
-    """How much faster than they came; None for at once. Stop (2) for what is no speed."""
-    if speed == _MAX:
-        return None
-    match = _SPEED.fullmatch(speed)
-    if match is None or float(match[1]) == 0:
-        raise Stop(ExitCode.USAGE, f"--speed: {speed!r} is no speed", hint="Write 1x, 10x, 0.5x or max.")
-    return float(match[1])
-
-
-def _paced(ctx: Context, found: Sequence[Event], factor: float | None) -> Iterator[Event]:
-    """The events, each when it is due: as long after the first one as it came then."""
-    times = [event.at for event in found if event.at is not None]
-    if factor is None or not times:
-        yield from found
-        return
-    lasts = int((max(times) - times[0]) / factor)
-    if lasts >= _WORTH_SAYING:
-        ctx.note(f"this takes {human_duration(lasts)}")
-    began = ctx.monotonic()
-    for event in found:
-        due = began + ((event.at or times[0]) - times[0]) / 1000 / factor
-        if due > ctx.monotonic():
-            ctx.sleep(due - ctx.monotonic())
-        yield event
-
-
-def _headers(ctx: Context, event: Event, secret: str, header: str) -> dict[str, str]:
-    return {
-        "User-Agent": USER_AGENT,
-        "Content-Type": CONTENT_TYPE,
-        header: sign(secret, event.body, ctx.now()),
-        ID_HEADER: event.id,
-        EVENT_HEADER: event.kind,
-        ATTEMPT_HEADER: str(event.attempt),
-    }
-
-
-def _print(printer: Emitter, event: Event, answer: Forward) -> None:
-    row = {"line": event.line, "kind": event.kind, "id": event.id, "status": answer.status, "ms": answer.ms}
-    printer.row({**row, **({"error": answer.error} if answer.error else {})})
-
-
-def _outcome(ctx: Context, answers: Sequence[Forward]) -> ExitCode:
-    failed = [answer for answer in answers if not answer.taken]
-    if not failed:
-        return ExitCode.OK
-    ctx.err(f"error: {len(failed)} of {len(answers)} were not taken", "error")
-    reached = any(answer.status for answer in answers)
-    return ExitCode.PARTIAL if reached else ExitCode.UNREACHABLE
+    return replayed(
+        current().emitter(REPLAYED),
+        file,
+        to,
+        secret_file=secret_file,
+        header_name=header_name,
+        speed=speed,
+        only=only or (),
+        verify=not insecure,
+        dry_run=dry_run,
+    )

@@ -7,9 +7,9 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -48,8 +48,7 @@ class ServeCommand(TyperCommand):
 app = App("Run the bundled server.")
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """What ``serve`` was asked to do."""
 
     shares: tuple[Path, ...]
@@ -65,8 +64,7 @@ class Plan:
     print_env: bool
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(NamedTuple):
     """A server: ``url`` on this host, the public ``base_url``, and an API key of its owner (may be empty)."""
 
     url: str
@@ -263,8 +261,7 @@ def _join(ctx: Context, plan: Plan, data_dir: Path, owner: "Owner", stop: thread
 
 def _until_stopped(ctx: Context, plan: Plan, stop: threading.Event, address: Address) -> int:
     """Do what was asked beside serving until that ends or a signal comes; returns the exit code."""
-    mine = replace(
-        ctx,
+    mine = ctx.beside(
         env={**ctx.env, "DOCSHARE_URL": address.url, "DOCSHARE_TOKEN": address.token},
         sleep=lambda seconds: sleep_until(stop, seconds),
     )

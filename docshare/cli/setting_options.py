@@ -1,12 +1,13 @@
 """The options that set settings: those of ``docshare upload``, and all of ``docshare settings set``.
 
-They are declared once, as dataclasses; ``collecting.collecting`` gives them to a command.
+They are declared once, as classes; ``collecting.collecting`` gives them to a command.
 """
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
+
+from docshare.cli.collecting import Collected
 
 Words = list[str] | None
 Text = str | None
@@ -29,8 +30,7 @@ def _switch(names: str, help: str) -> Any:
     return typer.Option(names, help=help)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SharingOptions:
+class SharingOptions(Collected):
     """What is most often set on a share link; None where nothing was said."""
 
     mode: Annotated[Text, _text("MODE", "Viewer: standard, flipbook, swipe or magazine.")] = None
@@ -56,7 +56,6 @@ class SharingOptions:
     ] = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class UploadSettings(SharingOptions):
     """The options of ``docshare upload``."""
 
@@ -65,7 +64,6 @@ class UploadSettings(SharingOptions):
     ] = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class AllSettings(SharingOptions):
     """The options of ``docshare settings set``."""
 

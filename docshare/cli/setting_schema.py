@@ -4,9 +4,8 @@ A key is the name of a field of the settings body (``slug``) or a dotted key int
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from docshare.cli.exits import ExitCode, Stop
 from docshare.contract import fields, limits, viewer
@@ -27,8 +26,7 @@ _KINDS: dict[Any, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One setting. ``kind``: its type; ``words`` or the range from ``low`` to ``high`` are what it allows; ``clear``:
     the wire value that takes it away, None where there is none; ``group``: its block, or ``file``."""
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.inputs import read_text
-from docshare.cli.setting_schema import Row
 from docshare.cli.text import seconds
 from docshare.contract import fields, limits
 from docshare.contract.patterns import Pattern
@@ -17,6 +16,7 @@ from docshare.contract.wire import instant, parse_instant
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
+    from docshare.cli.setting_schema import Row
 
 _ASSIGNMENT = Pattern(r"([A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z0-9]+)*)(:?=)(.*)", re.DOTALL)
 _WINDOW = Pattern(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
@@ -52,7 +52,7 @@ def _no_constant(word: str) -> float:
     raise ValueError(f"{word} is no value of JSON")
 
 
-def from_text(context: "Context", row: Row, text: str) -> Any:
+def from_text(context: "Context", row: "Row", text: str) -> Any:
     """The value of ``key=text`` by the type of its row; None stands for "clear". Stop (2) for what is of another type.
 
     An empty text is refused: in a script it is most often a variable that was never set.
@@ -67,13 +67,13 @@ def from_text(context: "Context", row: Row, text: str) -> Any:
     return text if reader is None else reader(context, row, text)
 
 
-def _boolean(_: "Context", row: Row, text: str) -> bool:
+def _boolean(_: "Context", row: "Row", text: str) -> bool:
     if text not in ("true", "false"):
         raise Stop(ExitCode.USAGE, f"{row.key} must be true or false")
     return text == "true"
 
 
-def _number(_: "Context", row: Row, text: str) -> float:
+def _number(_: "Context", row: "Row", text: str) -> float:
     kind: type[int] | type[float] = int if row.kind == "integer" else float
     try:
         number = kind(text)
@@ -85,19 +85,19 @@ def _number(_: "Context", row: Row, text: str) -> float:
     return number
 
 
-def _datetime(context: "Context", row: Row, text: str) -> str:
+def _datetime(context: "Context", row: "Row", text: str) -> str:
     return instant(moment(context, text, row.key))
 
 
-def _pages(_: "Context", row: Row, text: str) -> dict[str, int] | None:
+def _pages(_: "Context", row: "Row", text: str) -> dict[str, int] | None:
     return window(text, row.key)
 
 
-def _domains(_: "Context", row: Row, text: str) -> list[str]:  # noqa: ARG001 - one signature for all
+def _domains(_: "Context", row: "Row", text: str) -> list[str]:  # noqa: ARG001 - one signature for all
     return [each.strip() for each in text.split(",")]
 
 
-def _form(_: "Context", row: Row, text: str) -> Any:
+def _form(_: "Context", row: "Row", text: str) -> Any:
     return from_json(text, row.key)
 
 
@@ -172,7 +172,7 @@ def _wired(context: "Context", found: Mapping[str, Any]) -> Iterator[tuple[str, 
         yield key, instant(moment(context, text, key)) if key == "deleteAt" and isinstance(text, str) else text
 
 
-def check(row: Row, value: Any) -> None:
+def check(row: "Row", value: Any) -> None:
     """Whether ``value`` is one that the setting takes (``viewerSettings`` is judged field by field, and strictly: the
     server would drop or clamp). Stop (2) with what is allowed."""
     try:
@@ -194,7 +194,7 @@ def _about_pages(value: object) -> str:
     return f"pages {first}-{last}: {why}"
 
 
-def _parser(row: Row) -> fields.Parser[Any]:
+def _parser(row: "Row") -> fields.Parser[Any]:
     match row.kind:
         case "boolean":
             return fields.boolean
@@ -216,7 +216,7 @@ _PARSERS: dict[str, fields.Parser[Any]] = {
 }  # fmt: skip
 
 
-def _within(row: Row) -> fields.Parser[float]:
+def _within(row: "Row") -> fields.Parser[float]:
     def parse(name: str, value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not row.low <= value <= row.high:
             raise fields.refusal(name, f"a number from {row.low} to {row.high}")

@@ -1,8 +1,7 @@
 """Writing settings: read, merge, write, read back; the difference and what the server made of it are told."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli import bulk
 from docshare.cli.arguments import base_of
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(NamedTuple):
     """How to write. ``replace``: ``viewerSettings`` as given, not merged into what is stored; ``pictures``: as given,
     but the file keeps its own logo and background picture; ``read_back``: compare afterwards; ``diff``: tell old and
     new values; ``unowned``: with a manage token, which can do nothing else."""

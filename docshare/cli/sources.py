@@ -5,9 +5,8 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from docshare.cli.context import binary
 from docshare.cli.exits import ExitCode, Stop
@@ -30,8 +29,7 @@ _SMALLEST_CAP = min(limits.stored_bytes for limits in PLAN_LIMITS.values())
 _LARGEST_CAP = max(limits.stored_bytes for limits in PLAN_LIMITS.values())
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """One file to send: the ``path`` as it was given, the ``name`` that readers will see, its ``size`` in bytes.
 
     ``spool`` holds the bytes that came from stdin. ``kind`` is a key of ``DOCUMENTS``, or None if it was not looked at.
@@ -121,7 +119,7 @@ def items_of(paths: Sequence[str], name: str | None, *, command: str = "upload")
         if identity in known:
             raise Stop(ExitCode.USAGE, f"{known[identity]} and {path} are the same file")
         known[identity] = path
-        items.append(_of_kind(replace(item, size=facts.st_size), facts.st_mode, command))
+        items.append(_of_kind(item._replace(size=facts.st_size), facts.st_mode, command))
     return items
 
 
@@ -160,7 +158,7 @@ def checked(item: Item, *, command: str = "upload") -> Item:
     if item.size > cap:
         size, most = unlike_sizes(item.size, cap)
         return _refused(item, f"has {size}; a {DOCUMENTS[kind].extension} file may have {most}")
-    return replace(item, kind=kind)
+    return item._replace(kind=kind)
 
 
 def _kind(head: bytes, name: str) -> str | None:
@@ -232,4 +230,4 @@ def _cap_of(tier: str) -> int:
 
 def _refused(item: Item, why: str, *, hint: str = "") -> Item:
     label = "stdin" if item.path == STDIN else item.path
-    return replace(item, refusal=Stop(ExitCode.USAGE, f"{label} {why}", hint=hint, code="local_file"))
+    return item._replace(refusal=Stop(ExitCode.USAGE, f"{label} {why}", hint=hint, code="local_file"))

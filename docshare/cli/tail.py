@@ -3,8 +3,7 @@
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli import cursors
 from docshare.cli.arguments import FileNames
@@ -61,8 +60,7 @@ def follow(choice: Choice, given: TailOptions, *, require_all: bool = False) -> 
     return _Tail(ctx, plan, limits).run()
 
 
-@dataclass(frozen=True)
-class _Plan:
+class _Plan(NamedTuple):
     """What was asked for, checked. Times in seconds; ``keeper``: the cursor file, if one is kept."""
 
     choice: Choice

@@ -1,6 +1,5 @@
 """The options of ``events tail`` and ``gate tail``."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -8,11 +7,11 @@ import typer
 
 from docshare.cli import cursors
 from docshare.cli.arguments import FILE_HELP
+from docshare.cli.collecting import Collected
 from docshare.cli.durations import duration_option
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TailOptions:
+class TailOptions(Collected):
     """Where a tail begins, what it does with each row, and when it ends. Times as they were typed."""
 
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from docshare.cli import setting_schema
 from docshare.cli.api_request import METHODS
@@ -50,8 +49,7 @@ _CACHED = {"FILE": "files", "VARIANT": "variants", "WEBHOOK": "webhooks", "PROFI
 _PATHS = ("PATH", "DIR", "F", "F.png", "F.html", "LOCAL", "BODY", "OUT", "IN")
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """How a value is completed: ``words``, cached words of a ``kind``, or both; or (``path``) a local file."""
 
     words: tuple[str, ...] = ()
@@ -59,8 +57,7 @@ class Value:
     path: bool = False
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """``names``: its spellings, long ones first; ``metavar``: empty if no value follows."""
 
     names: tuple[str, ...]
@@ -71,8 +68,7 @@ class Option:
     value: Value | None
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """One argument as it stands in the synopsis."""
 
     metavar: str
@@ -82,8 +78,7 @@ class Argument:
     value: Value
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """``path``: the words behind ``docshare``; ``same_as``: the path of the command this is a short name of."""
 
     path: tuple[str, ...]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli import errors
 from docshare.cli.exits import ExitCode, Stop, exit_code
 from docshare.cli.link_plan import Wishes, planned_links
-from docshare.cli.minting import Mint, links_spec
+from docshare.cli.link_rows import links_spec
+from docshare.cli.minting import Mint
 from docshare.cli.output import Emitter
 from docshare.cli.recipients import named, read_sheet
 from docshare.cli.sources import plan_of

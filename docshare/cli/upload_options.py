@@ -1,6 +1,5 @@
 """The options of ``docshare upload``."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,6 @@ from docshare.cli.upload_rows import printed_word
 MOST_JOBS = 4
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class UploadOptions(UploadSettings):
     """What is sent, what happens to what was sent before, and what is told of it."""
 

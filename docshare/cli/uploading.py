@@ -4,7 +4,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli import progress
 from docshare.cli.exits import ExitCode, Stop
@@ -31,7 +31,7 @@ class _Cancelled(Exception):
     """The command ends while this file is being sent."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Done:
     """What became of the ``index``-th item: its ``row``, or its ``failure``."""
 
@@ -40,8 +40,7 @@ class Done:
     failure: Failure | None = None
 
 
-@dataclass(frozen=True)
-class Skips:
+class Skips(NamedTuple):
     """What needs no sending: files in the ``manifest``, and those of the account by name and size in ``existing``.
 
     ``update``: what the manifest knows with other bytes is the next version of that file.

@@ -3,16 +3,15 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from docshare.cli.arguments import FILE_HELP, FileNames
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.minting import LINKS, links_spec
+from docshare.cli.link_rows import LINKS, links_spec
 from docshare.cli.overrides import Overrides, overrides_of
 from docshare.cli.storage import make_directory
 from docshare.cli.text import pages_in_words
@@ -37,8 +36,7 @@ def _delimiter(value: str) -> str:
     return found
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(NamedTuple):
     """What is to be made of a sheet. ``source``: how messages call it; the others are options of the command, with
     ``pictures`` for ``--qr``."""
 
@@ -189,7 +187,7 @@ def _planned(ctx: Context, file: str, sheet: "Sheet", order: Order) -> ExitCode:
         return _requests(ctx, FileNames(ctx, client).one(file), bodies)
 
 
-def _body(label: str | None, overrides: Overrides) -> dict[str, Any]:
+def _body(label: str | None, overrides: Mapping[str, Any]) -> dict[str, Any]:
     return {**({} if label is None else {"label": label}), **({"overrides": overrides} if overrides else {})}
 
 

@@ -1,8 +1,7 @@
 """``docshare wait``: stand still until somebody has read, for scripts that go on then."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -28,8 +27,7 @@ _INTERVAL = 2.0  # seconds between two questions while sessions come in
 _SLOWEST = 15.0  # ... and while none do
 
 
-@dataclass(frozen=True)
-class _Goal:
+class _Goal(NamedTuple):
     """The session that is waited for: of ``person``, or of anybody; long enough on ``page``, or altogether; of
     ``any_version`` of the document, or of the newest."""
 

@@ -41,6 +41,7 @@ COMMANDS = (
     ("upload --help", ["upload", "--help"], False, 6.0),
     ("settings set --help", ["settings", "set", "--help"], False, 6.0),
     ("webhooks listen --help", ["webhooks", "listen", "--help"], False, 6.0),
+    ("variants create --help", ["variants", "create", "--help"], False, 6.0),
     ("config list", ["config", "list"], False, 6.0),
     ("settings schema", ["settings", "schema"], False, 6.0),
     ("webhooks sample", ["webhooks", "sample", "file.viewed"], False, 6.0),

@@ -68,12 +68,8 @@ class Shell:
         out, err = _Stream(self.written), _Stream()
         context = Context(
             env={**self.env, **(env or {})},
-            stdin=io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"),
-            stdout=out,
-            stderr=err,
-            stdin_tty=self.tty,
-            stdout_tty=self.tty,
-            stderr_tty=self.tty,
+            streams=(io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"), out, err),
+            terminals=(self.tty, self.tty, self.tty),
             now=lambda: int(self.time.wall * 1000),
             monotonic=lambda: self.time.passed,
             sleep=self.time.sleep,

@@ -5,15 +5,14 @@ hold no character that means something to a shell. No script evaluates text it w
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from docshare.cli.tree import Argument, Command, Option, Value
 
 HEADER = "completion for docshare; written by: python -m docshare.cli.reference"
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """What can follow one path of command words: further words with their summaries, options, and arguments."""
 
     path: str
