@@ -4,7 +4,7 @@ from docshare.cli.collecting import collecting
 from docshare.cli.context import current
 from docshare.cli.exits import ExitCode
 from docshare.cli.listen_options import ListenOptions
-from docshare.cli.listening import LISTENED
+from docshare.cli.listening_rows import LISTENED
 from docshare.cli.typer_compat import App
 
 app = App()

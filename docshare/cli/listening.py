@@ -3,7 +3,6 @@
 import json
 import os
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,19 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.output import Column, Spec
+from docshare.cli.listening_rows import LISTENED, lines
 from docshare.cli.storage import unwritable
-from docshare.cli.text import clean
 from docshare.contract.webhooks import ATTEMPT_HEADER, EVENT_HEADER, ID_HEADER
-from docshare.contract.wire import instant, parse_instant
+from docshare.contract.wire import instant
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
     from docshare.cli.forwarding import Forward
 
 Row = dict[str, Any]
-
-_INDENT = " " * len("14:02:11")
 
 
 @dataclass(frozen=True)
@@ -77,46 +73,6 @@ class Arrival:
         return found if isinstance(found, Mapping) else {}
 
 
-def _clock(row: Mapping[str, Any]) -> str:
-    at = parse_instant(str(row.get("receivedAt", "")))
-    return "" if at is None else time.strftime("%H:%M:%S", time.localtime(at / 1000))
-
-
-def _lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
-    """``14:02:11 -> file.viewed deck.pdf``, then a line for each answer."""
-    paint = context.out_screen.paint
-    words = [f"{_clock(row)} -> {paint('bold', clean(str(row['kind'])))}", clean(str(row.get("fileName", "")))]
-    if row["attempt"] > 1:
-        words.append(paint("warn", f"(attempt {row['attempt']})"))
-    if not row["verified"]:
-        words.append(paint("error", f"NOT VERIFIED: {clean(str(row['flaw']))}"))
-    yield " ".join(word for word in words if word)
-    for forward in row["forwards"]:
-        good = 200 <= forward["status"] < 300
-        what = str(forward["status"] or forward.get("error", ""))
-        yield f"{_INDENT} <- {paint('ok' if good else 'error', clean(what))} {forward['ms']} ms {clean(forward['url'])}"
-        yield from (f"{_INDENT}    {clean(line)}" for line in forward.get("response", "").splitlines())
-    if not row["forwards"] and "answer" in row:
-        yield f"{_INDENT} <- {row['answer']}"
-
-
-LISTENED = Spec(
-    table=(
-        Column("receivedAt", "RECEIVED", show=_clock),
-        Column("kind", "KIND", role="bold"),
-        Column("fileName", "FILE", flexible=True),
-        Column("verified", "VERIFIED", kind="flag"),
-        Column("attempt", "ATTEMPT", rank=2),
-        Column("answer", "ANSWER", rank=1),
-        Column("id", "ID", role="id", rank=3),
-    ),
-    plain=("receivedAt", "kind", "fileName", "verified", "id", "attempt", "answer", "forwards"),
-    fields=("flaw", "body"),
-    id="id",
-    human=_lines,
-)
-
-
 class Journal:
     """Prints deliveries, from many threads, and keeps them in a file if one is open."""
 
@@ -133,7 +89,7 @@ class Journal:
             if self._file is not None:
                 _append(self._file, json.dumps(row, ensure_ascii=False).encode() + b"\n")
             if self._beside:
-                self._ctx.err_raw("".join(f"{line}\n" for line in _lines(row, self._ctx)))
+                self._ctx.err_raw("".join(f"{line}\n" for line in lines(row, self._ctx)))
             else:
                 self._printer.row(row)
 

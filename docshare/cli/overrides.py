@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.setting_values import from_json, window
-from docshare.contract import fields
 from docshare.contract.problems import Problem
 
 Overrides = dict[str, Any]
 
 _ALL_PAGES = {"from": 0, "to": 0}  # Spec: Variant. On a variant this serves the full document.
-_PARSERS: Mapping[str, fields.Parser[Any]] = {"allowDownload": fields.boolean, "pageRange": fields.page_range}
+_KEYS = ("allowDownload", "pageRange")
 
 
 def overrides_of(download: bool | None, pages: str | None, name: str = "--pages") -> Overrides:
@@ -19,6 +17,8 @@ def overrides_of(download: bool | None, pages: str | None, name: str = "--pages"
     what is no page range, saying ``name``."""
     found: Overrides = {} if download is None else {"allowDownload": download}
     if pages is not None:
+        from docshare.cli.setting_values import window
+
         typed = window(pages, name)
         if typed is not None and not typed["from"]:
             raise Stop(ExitCode.USAGE, f"{name}: pages are counted from 1", hint="Write 3-9, 5, or all.")
@@ -28,19 +28,23 @@ def overrides_of(download: bool | None, pages: str | None, name: str = "--pages"
 
 def overrides_in(text: str) -> Overrides:
     """The overrides in a JSON object; Stop (2) for anything that a variant cannot override."""
+    from docshare.cli.setting_values import from_json
+
     found = from_json(text, "--overrides")
     if not isinstance(found, dict):
         raise Stop(ExitCode.USAGE, "--overrides must be an object", hint='Such as {"allowDownload":false}.')
-    strange = sorted(found.keys() - _PARSERS.keys())
+    strange = sorted(found.keys() - set(_KEYS))
     if strange:
-        known = " and ".join(_PARSERS)
+        known = " and ".join(_KEYS)
         raise Stop(ExitCode.USAGE, f"a variant overrides {known}, not {strange[0]}", hint="The rest is set per file.")
     return {key: _checked(key, value, f"--overrides: {key}") for key, value in found.items()}
 
 
 def _checked(key: str, value: object, name: str) -> Any:
+    from docshare.contract import fields  # not for the help of a command, which only shows what it prints
+
     try:
-        return _PARSERS[key](name, value)
+        return fields.boolean(name, value) if key == "allowDownload" else fields.page_range(name, value)
     except Problem as problem:
         raise Stop(ExitCode.USAGE, problem.detail) from None
 

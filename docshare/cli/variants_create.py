@@ -1,6 +1,5 @@
 """``docshare variants create``: one link, numbered links, or one for each row of a CSV file."""
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -192,6 +191,8 @@ def _body(label: str | None, overrides: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _requests(ctx: Context, name: str, bodies: Sequence[dict[str, Any]]) -> ExitCode:
+    import json
+
     from docshare.cli import bulk
 
     path = f"/api/v1/files/{name}/variants"

@@ -7,11 +7,13 @@ from email.utils import parsedate_to_datetime
 from threading import Lock
 from typing import NamedTuple
 
+from docshare.contract.patterns import Pattern
+
 RESERVE = 0.2  # this share of the limit is left to other processes that use the same token
 
 _NAMED = re.compile(r'("(?:[^"\\]|\\.)*")((?:\s*;\s*[a-z*][a-z0-9_.*-]*(?:=[^;,]*)?)*)')
 _PAIR = re.compile(r"([a-z]+)\s*=\s*(\d{1,12})")
-_LAX_POLICY = re.compile(r"(\d{1,9})\s*;\s*w=(\d{1,9})")
+_LAX_POLICY = Pattern(r"(\d{1,9})\s*;\s*w=(\d{1,9})")
 _EPOCH_FLOOR = 100_000_000  # a larger X-RateLimit-Reset is a moment, not a duration
 
 

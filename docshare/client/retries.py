@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.client.errors import ConnectionLost, NotConnected, Refused, TimedOut, TransportError
 from docshare.client.options import Options
@@ -12,26 +12,26 @@ if TYPE_CHECKING:
     from docshare.client.body import MultipartFile
     from docshare.client.whole_body import WholeBody
 
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 _LONGEST_BACKOFF = 8.0  # seconds
 _SHORTEST_LIMIT_WAIT = 0.5  # seconds; a Retry-After of 0 must not turn into a busy loop
 
 
-@dataclass
-class Call:
+class Call(NamedTuple):
     """One request. ``path`` is below ``root``; ``repeatable``: doing it twice is the same as doing it once; ``again``:
     after which status it is repeated all the same, and how often, because the server then did nothing."""
 
     method: str
     path: str
-    params: Mapping[str, str | int] = field(default_factory=dict)
+    params: Mapping[str, str | int] = _NOTHING
     body: "MultipartFile | WholeBody | None" = None
     repeatable: bool = True
     read_timeout: float | None = None  # seconds; None: the client's
     encoding: str | None = None  # Accept-Encoding, where the default is not wanted
     stream: bool = False
-    again: Mapping[int, int] = field(default_factory=dict)
+    again: Mapping[int, int] = _NOTHING
     root: str = "/api/v1"
-    headers: Mapping[str, str] = field(default_factory=dict)  # besides those that every request has
+    headers: Mapping[str, str] = _NOTHING  # besides those that every request has
 
     @property
     def whole_path(self) -> str:

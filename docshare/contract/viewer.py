@@ -1,7 +1,6 @@
 """Viewer modes and the blocks of ``viewerSettings`` (section File settings)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from docshare.contract import fields, limits
@@ -13,20 +12,31 @@ CORNERS = ("tl", "tr", "bl", "br")
 PRESETS = ("dusk", "sand", "slate", "forest", "blush", "mono")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class ViewerField:
     """One field: ``kind`` (``boolean``, ``integer``, ``number``, ``word``, ``colour``, ``url``, ``asset``,
     ``measurement`` or ``label``), the ``plan`` a deviation from ``default`` needs, the ``words`` or the range from
     ``low`` to ``high`` it allows, an older ``alias`` of its key, and whether its block must have it."""
 
-    kind: str
-    plan: Plan = Plan.BASIC
-    default: object = None
-    words: tuple[str, ...] = ()
-    low: float = 0
-    high: float = 0
-    alias: str | None = None
-    required: bool = False
+    def __init__(
+        self,
+        kind: str,
+        plan: Plan = Plan.BASIC,
+        default: object = None,
+        words: tuple[str, ...] = (),
+        low: float = 0,
+        high: float = 0,
+        *,
+        alias: str | None = None,
+        required: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.plan = plan
+        self.default = default
+        self.words = words
+        self.low = low
+        self.high = high
+        self.alias = alias
+        self.required = required
 
 
 def _switch(plan: Plan = Plan.BASIC, *, default: bool = False) -> ViewerField:
