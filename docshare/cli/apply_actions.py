@@ -48,9 +48,9 @@ class Target:
 
 
 class Action(NamedTuple):
-    """One step. ``verb`` one of the four words above; ``kind``: file, settings, variant or webhook; ``file``: the key
-    of the file it is about; ``run``: does it and returns what is known then (``uuid``, ``url``); ``risky``: takes away
-    what readers or receivers have; ``needs``: what it sets that not every plan has."""
+    """One step. ``verb`` one of the four words of ``apply_output``; ``kind``: file, settings, variant or webhook;
+    ``file``: the key of the file it is about; ``run``: does it and returns what is known then (``uuid``, ``url``);
+    ``risky``: takes away what readers or receivers have; ``needs``: what it sets that not every plan has."""
 
     verb: str
     kind: str

@@ -19,7 +19,7 @@ class Collected:
     def parameters(cls) -> Iterator[inspect.Parameter]:
         """The attributes as parameters, those of base classes first."""
         for kind in reversed(cls.__mro__):
-            for name, annotation in vars(kind).get("__annotations__", {}).items():
+            for name, annotation in inspect.get_annotations(kind).items():
                 default = getattr(cls, name, inspect.Parameter.empty)
                 yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 

@@ -6,6 +6,7 @@ command line loads it like this. A program that uses the client library keeps it
 """
 
 import sys
+import threading
 import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,22 +17,27 @@ if TYPE_CHECKING:
     from docshare.client.transport import Transport
 
 _GUESSERS = ("chardet", "charset_normalizer")
+_one_at_a_time = threading.Lock()  # uploads go out from several threads
 
 
 def load_http_library() -> None:
     """Load ``requests``, unless that has happened. Both guessers can be imported afterwards by who wants one."""
-    if "requests" in sys.modules:
-        return
+    with _one_at_a_time:
+        if "requests" not in sys.modules:
+            _load_without_guessers()
+
+
+def _load_without_guessers() -> None:
+    # Not undone at the end: that would undo what requests and urllib3 themselves set up for their warnings.
+    warnings.filterwarnings("ignore", message="Unable to find acceptable character detection dependency")
     hidden = [name for name in _GUESSERS if name not in sys.modules]
     modules: dict[str, Any] = sys.modules  # None there makes an import fail as if it was not installed
     modules.update(dict.fromkeys(hidden))
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import requests  # noqa: F401
+        import requests  # noqa: F401
     finally:
         for name in hidden:
-            del sys.modules[name]
+            del modules[name]
 
 
 class CommandClient(Client):

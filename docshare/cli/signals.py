@@ -79,9 +79,11 @@ def _raising_again(handlers: dict[int, Any], otherwise: Callable[[Any], Any]) ->
                 time.sleep(_AGAIN)
             _strike(number)
 
-        signal.signal(number, handlers[number])
-        threading.Thread(target=again, daemon=True).start()
-        over = True  # the last thing that is done here: no signal is looked for between this and the end
+        try:
+            signal.signal(number, handlers[number])
+            threading.Thread(target=again, daemon=True).start()
+        finally:  # also if a second one strikes here
+            over = True  # the last thing that is done: no signal is looked for between this and the end
 
     return hook
 

@@ -137,8 +137,8 @@ class Stub(NamedTuple):
     """One command that is loaded when it is used.
 
     ``module`` is imported then and its ``app`` becomes the command; ``inner`` picks a command of that app instead
-    (for short names such as ``ls``). ``summary`` is what the help of the root shows without loading anything; ``rest``
-    an option that takes the rest of the line as it is.
+    (for short names such as ``ls``, and where a module has several). ``summary`` is what the help of its group shows
+    without loading anything; ``rest`` an option that takes the rest of the line as it is.
     """
 
     name: str

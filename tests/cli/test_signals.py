@@ -40,6 +40,22 @@ def test_a_signal_that_strikes_in_a_finalizer_still_ends_the_command(
         _command(number)
 
 
+def test_a_second_signal_while_the_first_is_being_saved_loses_neither(monkeypatch: pytest.MonkeyPatch) -> None:
+    struck: list[signal.Signals] = []
+
+    class Thread(threading.Thread):
+        def start(self) -> None:
+            super().start()
+            if not struck:
+                struck.append(signal.SIGTERM)
+                signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("docshare.cli.signals.threading.Thread", Thread)
+    with pytest.raises((KeyboardInterrupt, Terminated)):
+        _command(signal.SIGINT)
+    assert struck == [signal.SIGTERM]
+
+
 def test_other_dropped_exceptions_go_where_they_went_before(monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing:
         def __del__(self) -> None:
