@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.clock import Clock
 
 if TYPE_CHECKING:
     from docshare.server.pdf.engine import Engine
     from tests.support.cast import World
+
+
+# How fast a busy machine makes examples and checks them says nothing about what is tested.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")

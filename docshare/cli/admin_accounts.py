@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.admin_channel import Data, asked, changed
+from docshare.cli.admin_channel import Data, asked, changed, directory_of, is_served
 from docshare.cli.context import current
 from docshare.cli.dry_run import Doing
 from docshare.cli.exits import ExitCode
@@ -166,4 +166,7 @@ def login_link(context: typer.Context, email: _Email, data: Data = None, dry_run
 
       docshare admin login-link ada@example.com
     """
-    return changed(context, data, dry_run, _LINK, "login-link", email=email)
+    code = changed(context, data, dry_run, _LINK, "login-link", email=email)
+    if not dry_run and not is_served(directory_of(context, data)):
+        current().note("no server runs on this data: the link leads somewhere once one does")
+    return code

@@ -142,6 +142,15 @@ class RunningServer:
             raise NotConnected(f"the server at {self._owner.url} cannot be reached") from error
 
 
+def is_served(directory: Path) -> bool:
+    """Whether a server runs on ``directory`` now."""
+    try:
+        _running_owner(directory)
+    except Stop:
+        return False
+    return True
+
+
 def _running_owner(directory: Path) -> "Owner":
     from docshare.server.instance import owner_of
     from docshare.server.lock import AlreadyLocked, DirectoryLock

@@ -5,6 +5,8 @@ from typing import Annotated
 import typer
 
 from docshare.cli.admin_channel import Data, changed
+from docshare.cli.arguments import FILE_HELP, of_reported
+from docshare.cli.context import current
 from docshare.cli.dry_run import Doing
 from docshare.cli.exits import ExitCode
 from docshare.cli.output import Column, Spec
@@ -22,9 +24,7 @@ FROZEN = Spec(
     id="uuid",
 )
 
-File = Annotated[
-    str, typer.Argument(metavar="FILE", help="UUID, short id or link name, also of a link made for one recipient.")
-]
+File = Annotated[str, typer.Argument(metavar="FILE", help=f"{FILE_HELP} Also a link made for one recipient.")]
 
 
 @app.command("freeze", spec=FROZEN)
@@ -37,8 +37,9 @@ def freeze(context: typer.Context, file: File, data: Data = None, dry_run: Doing
     Examples:
 
       docshare admin freeze aB3dE5fG7hJ9
+      docshare admin freeze https://docs.example.com/offer
     """
-    return changed(context, data, dry_run, FROZEN, "freeze", file=file)
+    return changed(context, data, dry_run, FROZEN, "freeze", file=of_reported(current(), file))
 
 
 @app.command("unfreeze", spec=FROZEN)
@@ -49,4 +50,4 @@ def unfreeze(context: typer.Context, file: File, data: Data = None, dry_run: Doi
 
       docshare admin unfreeze aB3dE5fG7hJ9
     """
-    return changed(context, data, dry_run, FROZEN, "unfreeze", file=file)
+    return changed(context, data, dry_run, FROZEN, "unfreeze", file=of_reported(current(), file))

@@ -51,7 +51,7 @@ def restore(
 ) -> ExitCode:
     """Put a backup in place of the instance in the data directory, once all of it has been verified.
 
-    No server may run on the directory. What is there already is moved into a directory "before-restore-..." beside it,
+    No server may run on the directory. What is there already is moved into a directory "before-restore-..." inside it,
     never deleted. If the process dies, either the old instance stands or the new one.
 
     Everything is as it was when the backup was made, also API keys revoked, documents deleted and names redacted since:
@@ -109,7 +109,7 @@ def _require_replaceable(ctx: Context, directory: Path, typed: str | None) -> No
             ExitCode.USAGE, f"{directory} is not empty and holds no docshare data", hint="Name another one with --data."
         )
     if "docshare.db" in inside:
-        warning = f"Replacing the instance in {directory}; it is kept in a directory before-restore-... there"
+        warning = f"Replacing the instance in {directory} (it is kept inside, in a directory before-restore-...)"
         confirm_severe(ctx, warning, [str(directory)], typed=typed)
 
 

@@ -62,6 +62,14 @@ def of_operator(context: "Context", word: str) -> str:
     raise Stop(ExitCode.USAGE, f"{word!r} names no file", hint=f"A file is given as {OPERATOR_HELP}")
 
 
+def of_reported(context: "Context", word: str) -> str:
+    """The UUID, short id or link name in ``word``, which may be the whole link that somebody reported; the server
+    looks it up among all files. Stop (2) for ``@last`` where nothing was uploaded."""
+    if word == _LAST:
+        return last_upload(context)
+    return name_in(word) if word.startswith(_SCHEMES) else word.removeprefix("slug:")
+
+
 def base_of(link: str) -> str:
     """The base address of a share link: all of it before the last slash."""
     return link.rsplit("/", 1)[0]

@@ -72,8 +72,7 @@ def wait(
     )
     found = _first(ctx, client, name, _goal(ctx, views, state), rounds)
     if found is None:
-        ctx.note(f"the time is over: {_missed(views, state)}")
-        return ExitCode.DEADLINE
+        raise Stop(ExitCode.DEADLINE, f"the time is over: {_missed(views, state)}")
     if printer.for_people:
         printer.emit(found)
     else:

@@ -19,6 +19,7 @@ import typer
 from docshare.cli import errors, signals
 from docshare.cli.context import Context, activated, current, system_context
 from docshare.cli.durations import duration_option
+from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.options import COLORS, FORMATS, PROGRESS, Options
 from docshare.cli.text import seconds
 from docshare.cli.typer_compat import App, LazyGroup, Stub, build, hoist
@@ -218,4 +219,6 @@ def _run(argv: Sequence[str], context: Context, alone: bool) -> int:
     context.options = errors.provisional(line.front)
     with command.make_context("docshare", [*line.front, *line.rest]) as parsed:
         code = command.invoke(parsed)
+    if code is ExitCode.DEADLINE:  # and not 124 from a program that was run
+        raise Stop(code, "the time is over: what was waited for did not come")
     return code or 0

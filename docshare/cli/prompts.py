@@ -19,7 +19,7 @@ def confirm(context: "Context", question: str) -> None:
     if context.options.yes:
         return
     if not context.may_prompt:
-        raise Stop(ExitCode.USAGE, f"{question} needs an answer", hint="Answer with --yes.", code="confirmation")
+        raise Stop(ExitCode.USAGE, f"this needs an answer: {question}", hint="Answer with --yes.", code="confirmation")
     if _ask(context, f"{context.safe(question)} [y/N] ").lower() not in ("y", "yes"):
         raise _declined()
 

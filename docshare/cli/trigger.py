@@ -187,25 +187,34 @@ def _cause(ctx: Context, tell: Tell, order: dict[str, str], times: _Times, *, wa
             ctx.sleep(times.every)
         row = tell("trigger", order)
         if wait:
-            row["deliveries"] = [_attempted(ctx, tell, delivery) for delivery in row["deliveries"]]
-            reached = _delivered(ctx, row) and reached
+            asked = row["deliveries"]
+            row["deliveries"] = [found for each in asked if (found := _attempted(ctx, tell, each)) is not None]
+            reached = _delivered(ctx, row, gone=len(asked) - len(row["deliveries"])) and reached
         printer.row(row)
     return ExitCode.OK if reached else ExitCode.CHECK_FAILED
 
 
-def _attempted(ctx: Context, tell: Tell, delivery: int) -> Row:
-    """The delivery after its first attempt, or as it is when that does not come."""
+def _attempted(ctx: Context, tell: Tell, delivery: int) -> Row | None:
+    """The delivery after its first attempt, or as it is when that does not come; None if its webhook was deleted, as
+    the one of ``webhooks listen --exit-after 1`` is when it has it."""
     give_up = ctx.monotonic() + _PATIENCE
     while True:
-        row: Row = tell("deliveries show", {"id": str(delivery)})
+        try:
+            row: Row = tell("deliveries show", {"id": str(delivery)})
+        except Problem as problem:
+            if problem.code != "not_found":
+                raise
+            return None
         if row["attempts"] or row["state"] != QUEUED or ctx.monotonic() >= give_up:
             return row
         ctx.sleep(_LOOK_EVERY)
 
 
-def _delivered(ctx: Context, row: Row) -> bool:
-    """Whether everybody who asked for the event has it; says what is missing."""
-    if not row["deliveries"]:
+def _delivered(ctx: Context, row: Row, *, gone: int) -> bool:
+    """Whether everybody who asked for the event has it; says what is missing. ``gone``: webhooks deleted meanwhile."""
+    if gone:
+        ctx.note(f"{gone} of the webhooks that asked for it were deleted meanwhile; what they got is not known")
+    if not row["deliveries"] and not gone:
         ctx.err(f"error: not delivered: no webhook asks for {row['event']} of this file", "error")
         return False
     missing = [delivery for delivery in row["deliveries"] if delivery["state"] != "delivered"]

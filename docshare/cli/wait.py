@@ -105,8 +105,6 @@ def wait(
             patience=seconds(give_up_after),
         )
         found = _first(ctx, client, name, goal, rounds, new=new)
-    if found is None:
-        return ExitCode.DEADLINE
     if printer.for_people:
         ctx.emit(found, session_spec(labels_of(client, name)))
     else:
@@ -192,8 +190,8 @@ class _Walk:
             raise Stop(ExitCode.USAGE, f"--page {self._goal.page} can never be read: {why}")
 
 
-def _first(ctx: Context, client: "Client", name: str, goal: _Goal, rounds: Rounds, *, new: bool) -> Row | None:
-    """The first session that meets ``goal``; None when the time is over, which is told."""
+def _first(ctx: Context, client: "Client", name: str, goal: _Goal, rounds: Rounds, *, new: bool) -> Row:
+    """The first session that meets ``goal``; Stop (124) when the time is over."""
     cursor = 0
     if new:
         for session in client.readership.sessions_after(name):
@@ -207,5 +205,4 @@ def _first(ctx: Context, client: "Client", name: str, goal: _Goal, rounds: Round
             if not told:
                 ctx.note(f"waiting until {goal.hoped(walk.version)}")
                 told = True
-    ctx.note(f"the time is over: {goal.missed(walk.version)}")
-    return None
+    raise Stop(ExitCode.DEADLINE, f"the time is over: {goal.missed(walk.version)}")

@@ -1,7 +1,5 @@
 """Bearer credentials and scopes (section Authentication)."""
 
-from dataclasses import replace
-
 import pytest
 
 from docshare.contract.plans import Plan
@@ -13,7 +11,7 @@ from tests.support.cast import Person, World
 
 def restrict(monkeypatch: pytest.MonkeyPatch, *scopes: str) -> None:
     """Let API keys hold no more than ``scopes``, as an access token would."""
-    monkeypatch.setitem(LANES, Lane.API_KEY, replace(LANES[Lane.API_KEY], scopes=frozenset(scopes)))
+    monkeypatch.setitem(LANES, Lane.API_KEY, LANES[Lane.API_KEY]._replace(scopes=frozenset(scopes)))
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), GUARDED)

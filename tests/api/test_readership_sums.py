@@ -110,7 +110,9 @@ class History:
         assert self.world.pia.post(f"{self.path}/restore").status_code == 200
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(steps=STEPS)
 def test_the_report_agrees_with_the_sessions_themselves(world: World, steps: list[tuple[Any, ...]]) -> None:
     history = History(world, world.pia.upload(PDFS[4]))

@@ -63,7 +63,9 @@ def test_awkward_values_inside_every_block_never_break_a_write(file: Shared, fie
         assert send(file, raw) in (200, 400), value
 
 
-@examples(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(junk([*NAMES, *BLOCKS, *FIELDS]))
 def test_any_json_meets_a_refusal_or_a_sound_write(file: Shared, body: Any) -> None:
     try:

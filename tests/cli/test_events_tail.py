@@ -214,6 +214,14 @@ def test_a_goal_not_reached_in_time_ends_with_124(
     assert time.passed == pytest.approx(300)
 
 
+def test_a_goal_not_reached_says_so_where_errors_go(api: FakeApi, shell: Shell) -> None:
+    line = ("events", "tail", "--from", "start", "--timeout", "5m")
+    done = shell(*line, "--count", "3", "--json")
+    assert (done.code, done.error["exit"], done.error["code"]) == (124, 124, "deadline")
+    assert shell(*line, "--count", "3").err.splitlines()[-1].startswith("error: the time is over")
+    assert "time is over" not in shell(*line).err  # nothing was waited for
+
+
 def test_a_timeout_without_a_goal_is_no_failure(shell: Shell, time: FakeTime) -> None:
     assert tail(shell, "--timeout", "90s") == []
     assert time.passed == pytest.approx(90)

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import requests
 
+from docshare.cli.admin_channel import RunningServer
+from docshare.contract.problems import Problem
 from tests.support.fakefeed import Answer, FakeApi, FakeTime
 from tests.support.pdfs import simple_pdf
 from tests.support.served import Served, docshare, home, served
@@ -241,6 +243,24 @@ def test_a_line_that_makes_no_sense_ends_with_2(
     done = desk.trigger(*words)
     assert (done.code, done.out, said in done.err) == (2, "", True), done.err
     assert desk.activity() == []
+
+
+def test_a_webhook_that_was_deleted_before_anybody_looked_is_no_failure(
+    desk: Desk, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.on("POST", "/hook", Answer({}, 204))
+    desk.listen(f"{api.url}/api/v1/hook")
+    ask = RunningServer.tell
+
+    def tell(self: RunningServer, command: str, args: dict[str, str]) -> Any:
+        if command == "deliveries show":
+            raise Problem("not_found", "There is no such delivery.")
+        return ask(self, command, args)
+
+    monkeypatch.setattr(RunningServer, "tell", tell)
+    done = desk.trigger("file.downloaded", "--wait", "--json")
+    assert (done.code, done.rows[0]["deliveries"]) == (0, [])
+    assert "1 of the webhooks that asked for it were deleted meanwhile" in done.err
 
 
 def test_without_a_file_nothing_happens(shell: Shell, tmp_path: Path) -> None:

@@ -152,6 +152,27 @@ def test_a_sign_in_link_points_at_the_running_server(tmp_path: Path, env: dict[s
         assert requests.get(link, timeout=10).status_code == 200
 
 
+def test_a_sign_in_link_without_a_server_says_that_none_runs(tmp_path: Path, env: dict[str, str]) -> None:
+    with served(tmp_path):
+        running = docshare("admin", "login-link", "owner@example.com", env=env)
+    alone = docshare("admin", "login-link", "owner@example.com", env=env)
+    assert (running.returncode, alone.returncode) == (0, 0)
+    assert ("no server runs" in running.stderr, "no server runs" in alone.stderr) == (False, True)
+
+
+def test_a_reported_link_is_frozen_as_it_was_reported(tmp_path: Path, env: dict[str, str]) -> None:
+    with served(tmp_path) as server:
+        files = {"file": ("a.pdf", simple_pdf())}
+        made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=files, timeout=10).json()
+        settings = f"{server.url}/api/v1/files/{made['uuid']}/settings"
+        assert requests.put(settings, headers=server.headers, json={"slug": "offer"}, timeout=10).ok
+        for word in (made["shareUrl"], f"{server.url}/offer", "slug:offer", "offer", made["uuid"], made["shortId"]):
+            assert "frozenAt" in admin(env, "freeze", word)
+            assert requests.get(f"{server.url}/offer", timeout=10).status_code == 403
+            assert "frozenAt" not in admin(env, "unfreeze", word)
+        assert requests.get(f"{server.url}/offer", timeout=10).status_code == 200
+
+
 def test_secrets_are_stored_as_hashes_only(tmp_path: Path, env: dict[str, str]) -> None:
     made = admin(env, "account", "create", "ada@example.com")
     link = admin(env, "login-link", "ada@example.com")["url"].rsplit("/", 1)[1]

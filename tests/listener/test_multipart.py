@@ -65,7 +65,9 @@ def content(part: Part) -> bytes:
     epilogue=st.sampled_from([b"", b"bye", b"\r\n--"]),
     cuts=st.lists(st.integers(min_value=0, max_value=2000), max_size=8),
 )
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 def test_any_cut_gives_the_parts_that_were_sent(
     blobs: Blobs,
     fields: dict[str, str],
@@ -88,7 +90,9 @@ def test_any_cut_gives_the_parts_that_were_sent(
     cuts=st.lists(st.integers(min_value=0, max_value=500), max_size=8),
     max_file=st.sampled_from([None, 3]),
 )
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 def test_any_cut_of_any_bytes_gives_the_same_form_or_the_same_error(
     blobs: Blobs, body: bytes, cuts: list[int], max_file: int | None
 ) -> None:

@@ -172,7 +172,8 @@ def revoke_key(rt: Runtime, uuid: str, account_id: int | None = None) -> dict[st
     with rt.db.write():
         row = ApiKey.get_or_none(ApiKey.uuid == uuid.lower())
         if row is None or account_id not in (None, row.account.id):
-            raise Problem("not_found", "There is no key with this uuid.")
+            hint = "List them: docshare admin key list EMAIL" if account_id is None else None
+            raise Problem("not_found", "There is no key with this uuid.", hint=hint)
         if row.revoked_at is None:
             row.revoked_at = now
             row.save(only=[ApiKey.revoked_at])

@@ -113,5 +113,6 @@ def _find(rt: Runtime, name: str, owner_id: int | None) -> Trashed:
     found = key and rt.db.row(f"{_TRASHED} AND f.{key[0]} = ?", (rt.clock(), key[1]))
     row = Trashed._make(found) if found else None
     if row is None or owner_id not in (None, row.owner_id):
-        raise Problem("not_found", "There is no such file in the trash.")
+        hint = "List them: docshare admin trash list EMAIL" if owner_id is None else None
+        raise Problem("not_found", "There is no such file in the trash.", hint=hint)
     return row
