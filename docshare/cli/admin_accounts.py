@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.admin_channel import Data, asked, changed, directory_of, is_served
+from docshare.cli.admin_channel import Data, Email, asked, changed, directory_of, is_served
 from docshare.cli.context import current
 from docshare.cli.dry_run import Doing
 from docshare.cli.exits import ExitCode
@@ -44,13 +44,11 @@ _NEW_KEY = Spec(
 )
 _LINK = Spec(table=(Column("url", "SIGN-IN LINK"),), plain=("url",), id="url")
 
-_Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Address of the account.")]
-
 
 @account.command("create", spec=_NEW_ACCOUNT)
 def account_create(
     context: typer.Context,
-    email: _Email,
+    email: Email,
     name: Annotated[str | None, typer.Option(help="The person's name.")] = None,
     tier: Annotated[str, typer.Option(help="Plan: free, basic or pro.")] = "pro",
     data: Data = None,
@@ -79,7 +77,7 @@ def account_list(context: typer.Context, data: Data = None) -> None:
 @account.command("set-tier", spec=_ACCOUNT)
 def account_set_tier(
     context: typer.Context,
-    email: _Email,
+    email: Email,
     tier: Annotated[str, typer.Argument(metavar="TIER", help="free, basic or pro.")],
     data: Data = None,
     dry_run: Doing = False,
@@ -96,7 +94,7 @@ def account_set_tier(
 @account.command("delete", spec=_ACCOUNT)
 def account_delete(
     context: typer.Context,
-    email: _Email,
+    email: Email,
     typed: Annotated[str | None, typer.Option("--confirm", metavar="EMAIL", help="Say the address again.")] = None,
     data: Data = None,
     dry_run: Doing = False,
@@ -115,7 +113,7 @@ def account_delete(
 @key.command("create", spec=_NEW_KEY)
 def key_create(
     context: typer.Context,
-    email: _Email,
+    email: Email,
     name: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
     data: Data = None,
     dry_run: Doing = False,
@@ -130,7 +128,7 @@ def key_create(
 
 
 @key.command("list", spec=_KEY)
-def key_list(context: typer.Context, email: _Email, data: Data = None) -> None:
+def key_list(context: typer.Context, email: Email, data: Data = None) -> None:
     """List the API keys of an account, without the keys themselves.
 
     Examples:
@@ -159,7 +157,7 @@ def key_revoke(
 
 
 @app.command("login-link", spec=_LINK)
-def login_link(context: typer.Context, email: _Email, data: Data = None, dry_run: Doing = False) -> ExitCode:
+def login_link(context: typer.Context, email: Email, data: Data = None, dry_run: Doing = False) -> ExitCode:
     """Make a one-time sign-in link for the owner's pages, valid for 10 minutes.
 
     Examples:

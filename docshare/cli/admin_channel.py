@@ -20,6 +20,7 @@ _TRACES = ("docshare.db", "lock")
 _DEFAULT_URL = "http://127.0.0.1:8787"
 _OF_THIS_MACHINE = ("built-in", "profile local")  # where the address of a server that ``serve`` runs comes from
 
+Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Address of the account.")]
 # Understood before and behind the command: scripts write it in either place.
 Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")]
 

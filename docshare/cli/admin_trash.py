@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.admin_channel import Data, asked, changed
+from docshare.cli.admin_channel import Data, Email, asked, changed
 from docshare.cli.context import current
 from docshare.cli.dry_run import Doing
 from docshare.cli.exits import ExitCode
@@ -33,12 +33,11 @@ _COUNTS = ("burned", "purged", "expired", "removed")
 _SWEEP = Spec(table=tuple(Column(name, name.upper()) for name in _COUNTS), plain=_COUNTS)
 
 
-_Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Address of the account.")]
 _Trashed = Annotated[str, typer.Argument(metavar="FILE", help="UUID or short id of the deleted file.")]
 
 
 @trash.command("list", spec=_TRASH)
-def trash_list(context: typer.Context, email: _Email, data: Data = None) -> None:
+def trash_list(context: typer.Context, email: Email, data: Data = None) -> None:
     """List what an account has in the trash, newest first.
 
     Examples:

@@ -41,7 +41,7 @@ def overrides_in(text: str) -> Overrides:
 
 
 def _checked(key: str, value: object, name: str) -> Any:
-    from docshare.contract import fields  # not for the help of a command, which only shows what it prints
+    from docshare.contract import fields  # here, since what is only to be shown needs none of it
 
     try:
         return fields.boolean(name, value) if key == "allowDownload" else fields.page_range(name, value)

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from docshare.cli.arguments import FILE_HELP
 from docshare.cli.output import Column, Spec
 from docshare.cli.text import clean, human_duration
 from docshare.client.errors import Refused
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 Labels = Mapping[str, str]
+File = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
 
 SEEN_MS = 1_000  # Spec gap: Readership, defined. A page with at least one second was seen.
 

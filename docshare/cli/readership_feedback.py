@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.arguments import FILE_HELP, FileNames
+from docshare.cli.arguments import FileNames
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Emitter, Spec
-from docshare.cli.readers import amount, number, objects, owner_only
+from docshare.cli.readers import File, amount, number, objects, owner_only
 from docshare.cli.typer_compat import App
 from docshare.contract.rounding import half_up
 
@@ -22,7 +22,6 @@ _STDOUT = "-"
 _KINDS = ("pick", "maybe", "reject")
 _PERSONAL = "this is personal data of your readers"
 
-File = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
 Output = Annotated[
     str | None, typer.Option("--output", "-o", metavar="F", help="Write the server's CSV here; '-' is stdout.")
 ]

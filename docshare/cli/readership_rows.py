@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.arguments import FILE_HELP, FileNames
+from docshare.cli.arguments import FileNames
 from docshare.cli.context import Context, current
 from docshare.cli.feed import Since, parse_since
 from docshare.cli.output import Column, Spec
-from docshare.cli.readers import labels_of, number, objects, owner_only, session_spec
+from docshare.cli.readers import File, labels_of, number, objects, owner_only, session_spec
 from docshare.cli.typer_compat import App
 from docshare.contract.wire import parse_instant
 
@@ -19,7 +19,6 @@ app = App()
 
 _BAR = 30  # cells
 
-File = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
 _PAGES = Spec(plain=("pageNumber", "views", "avgDurationMs", "backTurns"), fields=("totalPages", "pages"))
 
 

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.arguments import FILE_HELP, FileNames
+from docshare.cli.arguments import FileNames
 from docshare.cli.context import Context, current
 from docshare.cli.durations import duration_option
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.feed import parse_since
 from docshare.cli.output import Emitter, Spec
-from docshare.cli.readers import owner_only
+from docshare.cli.readers import File, owner_only
 from docshare.cli.readership_sections import SECTIONS, TABLES, chosen, flat, named, withheld
 from docshare.cli.text import seconds
 from docshare.cli.typer_compat import App
@@ -30,8 +30,6 @@ _LINES = Spec(plain=("section", "key", "value"))
 _FLAT = ("plain", "csv", "tsv")
 _SECTION_HELP = f"Only these, with commas: {', '.join(SECTIONS)}."
 _FRESH_SCREEN = "\x1b[H\x1b[2J"
-
-File = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
 
 
 @app.command("show", spec=_SHOW)

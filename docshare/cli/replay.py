@@ -14,7 +14,7 @@ from docshare.contract.webhooks import SIGNATURE_HEADER
 
 app = App()
 
-_MAX = "max"
+AT_ONCE = "max"
 
 
 def _line(row: Mapping[str, Any], context: Context) -> Iterator[str]:
@@ -47,7 +47,7 @@ def replay(
     ] = None,
     speed: Annotated[
         str, typer.Option("--speed", metavar="1x|max", help="In the time they took (2x: in half of it), or at once.")
-    ] = _MAX,
+    ] = AT_ONCE,
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="KIND", help="Only events of this kind. Repeatable.")
     ] = None,

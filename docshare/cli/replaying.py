@@ -10,6 +10,7 @@ from docshare.cli.forwarding import Forward, Forwarder, checked
 from docshare.cli.inputs import read_whole
 from docshare.cli.output import Emitter
 from docshare.cli.recorded import Event, events
+from docshare.cli.replay import AT_ONCE
 from docshare.cli.text import human_duration
 from docshare.cli.webhook_tools import header_named, read_secret
 from docshare.contract.signing import sign
@@ -24,7 +25,6 @@ from docshare.contract.webhooks import (
     USER_AGENT,
 )
 
-_MAX = "max"
 _SPEED = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)x", re.ASCII)
 _WORTH_SAYING = 10_000  # ms that a replay takes before it is announced how long
 
@@ -78,7 +78,7 @@ def _wanted(ctx: Context, found: Sequence[Event], only: Sequence[str]) -> list[E
 
 def _factor(speed: str) -> float | None:
     """How much faster than they came; None for at once. Stop (2) for what is no speed."""
-    if speed == _MAX:
+    if speed == AT_ONCE:
         return None
     match = _SPEED.fullmatch(speed)
     if match is None or float(match[1]) == 0:

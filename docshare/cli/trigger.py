@@ -213,7 +213,7 @@ def _attempted(ctx: Context, tell: Tell, delivery: int) -> Row | None:
 def _delivered(ctx: Context, row: Row, *, gone: int) -> bool:
     """Whether everybody who asked for the event has it; says what is missing. ``gone``: webhooks deleted meanwhile."""
     if gone:
-        ctx.note(f"{gone} of the webhooks that asked for it were deleted meanwhile; what they got is not known")
+        ctx.note(f"deleted meanwhile, so that nobody knows what they got: {gone} of the webhooks that asked for it")
     if not row["deliveries"] and not gone:
         ctx.err(f"error: not delivered: no webhook asks for {row['event']} of this file", "error")
         return False
