@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from docshare.server import faults, reserve
 from docshare.server.backup import placing
+from docshare.server.backup.reading import IDENTITY
 from docshare.server.config import Config
 from docshare.server.lock import DirectoryLock
+from docshare.server.logs import LOGGER
 from docshare.server.migrations import migrate
 from docshare.server.runtime import Runtime, build
 from docshare.server.services import sweeps
+from docshare.server.services.secrets import instance_secret
 
 _FOLDERS = ("blobs", "tmp", "cache")
 
@@ -43,19 +47,36 @@ class Owner:
 def open_instance(config: Config) -> Iterator[Instance]:
     """Own the data directory of ``config`` for the length of the block; made and brought up to date as needed.
 
-    Raises ``AlreadyLocked`` when another process owns it, ``TooNew`` when a later version wrote it.
+    On a full disk it opens as far as it can be read, and the log says so. Raises ``AlreadyLocked`` when another process
+    owns it, ``TooNew`` when a later version wrote it, and whatever ``faults.fault_of`` knows.
     """
     os.umask(0o077)
     prepare(config.data_dir)
+    reserve.release(config.data_dir)
     with DirectoryLock(config.data_dir):
         placing.finish(config.data_dir)  # if a crash came between its steps
         rt = build(config)
         try:
             migrate(rt.db)
-            sweeps.at_start(rt)
-            yield Instance(rt, instance_key(config.data_dir))
+            key = instance_key(config.data_dir)
+            _tidy(rt)
+            yield Instance(rt, key)
         finally:
             rt.close()
+
+
+def _tidy(rt: Runtime) -> None:
+    """Clean up after a crash. A disk that takes no write puts that off until the next start."""
+    try:
+        instance_secret(rt, IDENTITY)
+        sweeps.at_start(rt)
+        reserve.keep(rt.config.data_dir)
+    except Exception as error:
+        if faults.fault_of(error) in (None, faults.DAMAGED):
+            raise
+        faults.log(error, "the data directory could not be tidied")
+    if reserve.is_spent(rt.config.data_dir):
+        LOGGER.warning("the disk is full: documents can be read, but every change is answered with 503")
 
 
 def prepare(data_dir: Path) -> None:
@@ -80,7 +101,10 @@ def announce(instance: Instance, url: str, host: str) -> None:
     """Leave word in the data directory of where its server answers (``url``) and listens (``host``)."""
     rt = instance.rt
     word = {"pid": os.getpid(), "url": url, "host": host, "baseUrl": rt.config.base_url, "startedAt": rt.clock()}
-    _write_private(_announcement(rt.config.data_dir), json.dumps(word) + "\n")
+    try:
+        _write_private(_announcement(rt.config.data_dir), json.dumps(word) + "\n")
+    except OSError as error:
+        faults.log(error, "docshare admin cannot reach this server")
 
 
 def owner_of(data_dir: Path) -> Owner | None:

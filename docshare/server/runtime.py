@@ -21,7 +21,8 @@ from docshare.server.office.convert import Converter, find_program
 from docshare.server.outbound.exchange import Outbound
 from docshare.server.pdf.engine import Engine
 from docshare.server.pdf.pages import PageStore
-from docshare.server.probing import Probes
+from docshare.server.pdf.probe import Confinement
+from docshare.server.probing import Forwarders, Probes
 from docshare.server.refusals import Refusals
 from docshare.server.vault import Vault
 
@@ -52,7 +53,9 @@ class Runtime:
     limits: Limits
     refusals: Refusals = field(default_factory=Refusals)
     probes: Probes = field(default_factory=Probes)
+    forwarders: Forwarders = field(default_factory=Forwarders)
     pulses: dict[str, int] = field(default_factory=dict)
+    confinement: Confinement = field(default_factory=Confinement)
 
     def close(self) -> None:
         """Stop the workers and close the database."""
@@ -89,9 +92,10 @@ def secret(length: int) -> bytes:
 
 def build(config: Config) -> Runtime:
     """The real outside world for ``config``; its data directory must exist."""
-    engine = Engine()
-    transfers, trials = max(1, config.threads // 2), max(1, config.threads // 4)
-    outbound = Outbound(config.ca_bundle, transfers=transfers, trials=trials)
+    required = config.confinement == "required"
+    engine = Engine(required=required)
+    transfers, lookups = max(1, config.threads // 2), max(1, config.threads // 4)
+    outbound = Outbound(config.ca_bundle, transfers=transfers, lookups=lookups)
     return Runtime(
         config=config,
         clock=clock,
@@ -102,11 +106,12 @@ def build(config: Config) -> Runtime:
         blobs=Blobs(config.data_dir / "blobs", config.data_dir / "tmp", lambda: token(32)),
         engine=engine,
         pages=PageStore(engine, config.data_dir / "cache"),
-        converter=Converter(config.data_dir / "tmp", find_program()),
+        converter=Converter(config.data_dir / "tmp", find_program(), required=required),
         outbound=outbound,
         jwts=Jwts(outbound, clock),
         mailer=Mailer(config.smtp_url, config.ca_bundle),
         vault=Vault(config.data_dir / "vault.key", secret),
         locate=locator(config.geoip),
         limits=Limits(clock),
+        confinement=Confinement(required=required),
     )

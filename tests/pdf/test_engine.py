@@ -118,6 +118,7 @@ def test_closing_sends_away_who_waits(put: Put) -> None:
 def test_a_page_that_takes_too_long_is_given_up_in_time(put: Put) -> None:
     path = put(paced_pages("sf"))
     with closing(Engine(timeout_s=1.0)) as engine:
+        engine.inspect(path)  # so that the time does not hold the start of the worker
         start = time.monotonic()
         with pytest.raises(Unrenderable) as caught:
             engine.render(path, 1, 800)
@@ -135,7 +136,7 @@ def test_a_crash_is_lasting_and_the_next_page_is_drawn(put: Put) -> None:
         assert engine.render(put(simple_pdf(1), "good.pdf"), 1, 800)
 
 
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSEGV])
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGXCPU])
 def test_a_worker_that_died_while_idle_is_replaced(put: Put, blow: signal.Signals) -> None:
     path = put(simple_pdf(1))
     with closing(Engine(workers=1)) as engine:

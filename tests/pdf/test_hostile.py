@@ -13,6 +13,7 @@ from tests.support.pdfs import simple_pdf
 
 Put = Callable[..., Path]
 TIMEOUT_S = 2.0
+HUNG_S = 30.0  # a question that takes longer was not ended by the engine
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def outcome(question: Callable[[], object]) -> str:
         ended = "unrenderable"
     except Problem as problem:
         ended = problem.code
-    assert time.monotonic() - start < TIMEOUT_S + 3.0
+    assert time.monotonic() - start < HUNG_S
     return ended
 
 

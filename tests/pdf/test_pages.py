@@ -12,7 +12,9 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf import pages
-from docshare.server.pdf.engine import Engine, Mark, PageText, Unrenderable
+from docshare.server.pdf.answers import PageText
+from docshare.server.pdf.budget import Tenant
+from docshare.server.pdf.engine import Engine, Mark, Unrenderable
 from docshare.server.pdf.failures import Failures, Key
 from docshare.server.pdf.pages import PageStore
 from tests.support import pdfs
@@ -33,21 +35,25 @@ class CountingEngine(Engine):
         self.gate = threading.Event()
         self.gate.set()
 
-    def render(self, path: Path, page: int, width: int, mark: Mark | None = None) -> bytes:
+    def render(
+        self, path: Path, page: int, width: int, mark: Mark | None = None, tenant: Tenant | None = None
+    ) -> bytes:
         self.asked.append(page)
         self.gate.wait(10)
-        return super().render(path, page, width, mark)
+        return super().render(path, page, width, mark, tenant)
 
-    def render_if_spare(self, path: Path, page: int, width: int, mark: Mark | None = None) -> bytes | None:
+    def render_if_spare(
+        self, path: Path, page: int, width: int, mark: Mark | None = None, tenant: Tenant | None = None
+    ) -> bytes | None:
         self.gate.wait(10)
-        data = super().render_if_spare(path, page, width, mark)
+        data = super().render_if_spare(path, page, width, mark, tenant)
         if data is not None:
             self.ahead.append(page)
         return data
 
-    def text(self, path: Path, page: int) -> PageText:
+    def text(self, path: Path, page: int, tenant: Tenant | None = None) -> PageText:
         self.asked.append(page)
-        return super().text(path, page)
+        return super().text(path, page, tenant)
 
 
 @pytest.fixture(scope="module")
@@ -286,73 +292,50 @@ def test_a_store_that_cannot_write_says_so(counting: CountingEngine, put: Put, t
             assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "30"})
 
 
-class Clock:
-    """Stands in for the ``time`` module inside ``failures``."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    fake = Clock()
-    monkeypatch.setattr("docshare.server.pdf.failures.time", fake)
-    return fake
-
-
 def page(number: int, file: str = FILE) -> Key:
     return Key(file, 1, number, 800)
 
 
-def test_a_page_that_took_too_long_may_be_tried_again_after_ten_minutes(clock: Clock) -> None:
+def late(cost_s: float) -> Unrenderable:
+    return Unrenderable("late", lasting=False, cost_s=cost_s)
+
+
+def test_a_page_that_took_too_long_may_be_tried_again_after_ten_minutes() -> None:
     failures = Failures()
-    failures.remember(page(1), Unrenderable("late", lasting=False), 1.0)
-    clock.now += 599
+    failures.remember("bytes", page(1), late(1.0), 1000)
     with pytest.raises(Unrenderable):
-        failures.check(page(1))
-    clock.now += 2
-    failures.check(page(1))
+        failures.check("bytes", page(1), 1599)
+    failures.check("bytes", page(1), 1601)
 
 
-def test_a_page_that_crashes_the_engine_is_not_tried_again(clock: Clock) -> None:
+def test_a_page_that_crashes_the_engine_is_not_tried_again() -> None:
     failures = Failures()
-    failures.remember(page(1), Unrenderable("crash", lasting=True), 1.0)
-    clock.now += 10_000_000
+    failures.remember("bytes", page(1), Unrenderable("crash", lasting=True), 1000)
     with pytest.raises(Unrenderable):
-        failures.check(page(1))
+        failures.check("bytes", page(1), 10_000_000)
 
 
-def test_a_document_that_stalls_three_times_in_a_row_rests_for_a_minute(clock: Clock) -> None:
+def test_a_document_that_wastes_fifteen_seconds_rests_for_a_minute() -> None:
     failures = Failures()
-    for number in (1, 2, 3):
-        failures.check(page(4))
-        failures.remember(page(number), Unrenderable("late", lasting=False), 10.0)
+    for number, cost_s in ((1, 10.0), (2, 2.0), (3, 2.0)):
+        failures.remember("bytes", page(number), late(cost_s), 1000)
+        failures.check("bytes", page(9), 1000)
+    failures.remember("bytes", page(4), late(2.0), 1000)
     with pytest.raises(Problem) as caught:
-        failures.check(page(4))
+        failures.check("bytes", page(9), 1000)
     assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "60"})
-    failures.check(page(4, OTHER))
-    clock.now += 61
-    failures.check(page(4))
+    failures.check("other bytes", page(9), 1000)
+    failures.check("bytes", page(9), 1061)
+    failures.remember("bytes", page(5), late(2.0), 1100)
+    with pytest.raises(Problem):
+        failures.check("bytes", page(9), 1101)
 
 
-def test_a_page_that_is_drawn_in_between_forgives_earlier_stalls(clock: Clock) -> None:
+def test_another_upload_of_the_same_bytes_brings_its_failures_along() -> None:
     failures = Failures()
-    for number in (1, 2, 3, 4):
-        failures.remember(page(number), Unrenderable("late", lasting=False), 10.0)
-        failures.succeeded(page(9))
-    failures.check(page(5))
-
-
-def test_forgetting_a_file_forgets_its_failures(clock: Clock) -> None:
-    failures = Failures()
-    for number in (1, 2, 3):
-        failures.remember(page(number), Unrenderable("crash", lasting=True), 10.0)
-    failures.forget(FILE)
-    failures.check(page(1))
-    failures.check(page(4))
+    failures.remember("bytes", page(1), Unrenderable("crash", lasting=True), 1000)
+    with pytest.raises(Unrenderable):
+        failures.check("bytes", page(1, OTHER), 1001)
 
 
 def test_what_was_derived_from_unknown_files_is_removed(store: PageStore, put: Put, tmp_path: Path) -> None:

@@ -67,15 +67,34 @@ def paced_pages(paces: str) -> bytes:
 
 def double_deflated() -> bytes:
     """A content stream deflated twice: a few kB that become a gigabyte of operators."""
+    writer = Writer()
+    return _one_page(writer, _double_deflated(writer), "")
+
+
+def bomb_pages(count: int) -> bytes:
+    """``count`` pages: the first is drawn at once, all others are ``double_deflated``."""
+    writer = Writer()
+    bomb = _double_deflated(writer)
+    return _pages(writer, [writer.stream("0 0 1 rg 0 0 300 300 re f")] + [bomb] * (count - 1), "")
+
+
+def _double_deflated(writer: Writer) -> int:
     packer = zlib.compressobj(9)
     head = packer.compress(b"0 0 m ") + packer.flush(zlib.Z_FULL_FLUSH)
     block = packer.compress(b"0 0 m " * 200_000) + packer.flush(zlib.Z_FULL_FLUSH)  # the same bytes each time
-    writer = Writer()
     raw = zlib.compress(head + block * 900 + packer.flush(), 9)
-    content = writer.add(
+    return writer.add(
         f"<< /Filter [/FlateDecode /FlateDecode] /Length {len(raw)} >>\nstream\n".encode() + raw + b"\nendstream"
     )
-    return _one_page(writer, content, "")
+
+
+def _pages(writer: Writer, contents: list[int], resources: str) -> bytes:
+    root, tree = writer.reserve(), writer.reserve()
+    entries = f"/Type /Page /Parent {tree} 0 R /MediaBox [0 0 612 792] /Resources << {resources} >>"
+    kids = " ".join(f"{writer.add(f'<< {entries} /Contents {content} 0 R >>')} 0 R" for content in contents)
+    writer.put(tree, f"<< /Type /Pages /Count {len(contents)} /Kids [{kids}] >>")
+    writer.put(root, f"<< /Type /Catalog /Pages {tree} 0 R >>")
+    return writer.finish(root)
 
 
 def deep_page_tree(depth: int = 20_000) -> bytes:
@@ -171,8 +190,20 @@ def endless_text() -> bytes:
     """One page with three million characters on top of each other."""
     writer = Writer()
     font = writer.add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+    return _one_page(writer, _endless_text(writer), f"/Font << /F1 {font} 0 R >>")
+
+
+def endless_text_pages(count: int) -> bytes:
+    """``count`` pages: the first has little text, all others are ``endless_text``."""
+    writer = Writer()
+    font = writer.add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+    contents = [writer.stream(lines_content("Page 1"))] + [_endless_text(writer)] * (count - 1)
+    return _pages(writer, contents, f"/Font << /F1 {font} 0 R >>")
+
+
+def _endless_text(writer: Writer) -> int:
     shown = "BT /F1 1 Tf 1 0 0 1 72 700 Tm " + f"({'x' * 3000}) Tj " * 1000 + "ET"
-    return _one_page(writer, writer.stream(shown, compress=True), f"/Font << /F1 {font} 0 R >>")
+    return writer.stream(shown, compress=True)
 
 
 HOSTILE: dict[str, Callable[[], bytes]] = {

@@ -1,39 +1,74 @@
 """The documents a worker keeps open between jobs. Runs inside the worker only."""
 
+import io
 import os
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from typing import Any, BinaryIO
 
 import pypdfium2
-import pypdfium2.raw as pdfium
+
+from docshare.server.pdf import repair
 
 _KEPT = 4
-_REASONS = {pdfium.FPDF_ERR_PASSWORD: "password", pdfium.FPDF_ERR_SECURITY: "protection"}
 
 
 class Refused(Exception):
-    """The job cannot be done. ``reason``: password, protection, pages, page, missing or broken."""
+    """The job cannot be done. ``reason``: password, protection, pages, page, missing, broken, or repair, which only the
+    process for jobs that edit can try."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
 
 
-class Document:
-    """One open PDF. The file stays open and is read where needed; it is never loaded whole (it may have 2 GB)."""
+class _View(io.RawIOBase):
+    """A second reader of ``file``. Nothing else may read it at the same moment."""
 
-    def __init__(self, path: Path) -> None:
-        """Open the PDF at ``path``. Raises Refused, OSError."""
-        self.file = path.open("rb", buffering=0)
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at}.get(whence)
+        self._at = max(0, start + offset) if start is not None else self._file.seek(offset, whence)
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        self._file.seek(self._at)
+        count = self._file.readinto(buffer) or 0  # type: ignore[attr-defined]  # every open file has it
+        self._at += count
+        return count
+
+
+class Document:
+    """One open PDF. The file is read where needed and closed with the document; it is never loaded whole (it may have
+    2 GB)."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Open the PDF in ``file``, an open file. Raises Refused."""
+        self.file = file
+        self._repaired = False
+        repair.forget_error()
         try:
-            self.pdf = pypdfium2.PdfDocument(self.file, autoclose=True)
+            self.pdf = pypdfium2.PdfDocument(self.file)
         except pypdfium2.PdfiumError as error:
-            self.file.close()
-            raise Refused(_REASONS.get(error.err_code, "broken")) from error
-        with suppress(pypdfium2.PdfiumError):
-            self.pdf.init_forms()  # without it the values of form fields are not drawn
+            opened = repair.open_repaired(self.file, error.err_code or 0) if repair.is_possible() else "repair"
+            if isinstance(opened, str):
+                self.file.close()
+                raise Refused(opened) from error
+            self.pdf = opened
+        self._init_forms()
         self.count: int = len(self.pdf)
 
     @contextmanager
@@ -42,13 +77,38 @@ class Document:
         if not 1 <= number <= self.count:
             raise Refused("page")
         try:
-            page = self.pdf[number - 1]
+            page = self._load(number)
             try:
                 yield page
             finally:
                 page.close()
         except pypdfium2.PdfiumError as error:
             raise Refused("page") from error
+
+    def _load(self, number: int) -> pypdfium2.PdfPage:
+        try:
+            return self.pdf[number - 1]
+        except pypdfium2.PdfiumError:
+            if self._repaired:
+                raise
+            if not repair.is_possible():
+                raise Refused("repair") from None
+            self._repaired = True
+            opened = repair.open_repaired(self.file, 0)
+            if isinstance(opened, str) or len(opened) != self.count:
+                raise
+            self.pdf.close()
+            self.pdf = opened
+            self._init_forms()
+            return self.pdf[number - 1]
+
+    def _init_forms(self) -> None:
+        with suppress(pypdfium2.PdfiumError):
+            self.pdf.init_forms()  # without it the values of form fields are not drawn
+
+    def reader(self) -> io.BufferedReader:
+        """Return a reader of the file with a position of its own, for another library."""
+        return io.BufferedReader(_View(self.file))
 
     def stale(self) -> bool:
         """Whether the file was deleted meanwhile: keeping it open would keep its bytes on the disk."""
@@ -57,23 +117,25 @@ class Document:
     def close(self) -> None:
         """Close the PDF and its file."""
         self.pdf.close()
+        self.file.close()
 
 
 class Documents:
-    """The documents used last, by path and file identity."""
+    """The documents used last, by the identity of their files."""
 
     def __init__(self) -> None:
-        self._open: OrderedDict[tuple[str, int, int, int, int], Document] = OrderedDict()
+        self._open: OrderedDict[tuple[int, int, int, int], Document] = OrderedDict()
 
-    def open(self, path: str) -> Document:
-        """The document at ``path``, from memory or opened now. Raises Refused."""
+    def open(self, file: BinaryIO) -> Document:
+        """The document in ``file``, from memory or opened now; ``file`` is closed with it. Raises Refused."""
         self._drop_stale()
-        try:
-            status = os.stat(path)
-            key = (path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-            document = self._open.get(key) or Document(Path(path))
-        except OSError as error:
-            raise Refused("missing") from error
+        status = os.fstat(file.fileno())
+        key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        document = self._open.get(key)
+        if document is None:
+            document = Document(file)
+        elif document.file is not file:
+            file.close()
         self._open[key] = document
         self._open.move_to_end(key)
         if len(self._open) > _KEPT:

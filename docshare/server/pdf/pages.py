@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from docshare.contract.problems import Problem
+from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.cache import DiskCache
 from docshare.server.pdf.engine import Derivation, Engine, Mark, Unrenderable
 from docshare.server.pdf.failures import Failures, Key
@@ -53,12 +54,20 @@ class PageStore:
         self._flights: dict[Key, Flight] = {}
         self._following = 0
         self._prefetcher = Prefetcher(engine.wait_for_spare)
+        self._trials = Prefetcher(engine.wait_for_spare)
 
     def image(
-        self, file_uuid: str, content_version: int, blob: Path, page: int, width: int, mark: Mark | None = None
+        self,
+        file_uuid: str,
+        content_version: int,
+        blob: Path,
+        page: int,
+        width: int,
+        mark: Mark | None = None,
+        tenant: Tenant | None = None,
     ) -> Path:
         """Path of the JPEG of ``page`` (1-based), ``width`` 800 or 1600 pixels wide; ``blob`` is the PDF, ``mark`` what
-        is drawn over the page.
+        is drawn over the page, ``tenant`` on whose behalf.
 
         The next page is drawn in the background. Raises Unrenderable; Problem ``unavailable`` (with Retry-After) when
         it cannot be drawn now; ValueError for any other width.
@@ -66,47 +75,94 @@ class PageStore:
         if width not in WIDTHS:
             raise ValueError(f"pages are {WIDTHS[0]} or {WIDTHS[1]} pixels wide")
         key = replace(_key(file_uuid, content_version, page, width), parts=_name(mark))
-        path = self._made(key, lambda: self._staged(self._engine.render(blob, page, width, mark)))
-        self._draw_ahead(replace(key, page=page + 1), blob, mark)
+        tenant = tenant or _nobody(key)
+        path = self._made(key, tenant, lambda: self._staged(self._engine.render(blob, page, width, mark, tenant)))
+        self._draw_ahead(replace(key, page=page + 1), tenant, blob, mark)
         return path
 
-    def stamped(self, file_uuid: str, content_version: int, blob: Path, page: int, width: int, mark: Mark) -> bytes:
+    def stamped(
+        self,
+        file_uuid: str,
+        content_version: int,
+        blob: Path,
+        page: int,
+        width: int,
+        mark: Mark,
+        tenant: Tenant | None = None,
+    ) -> bytes:
         """The JPEG of ``page`` with a ``mark`` that is one reader's alone: over the image that all readers share, so
         that a page is kept once and not once for each of them. Raises as ``image``, FileNotFoundError.
         """
-        path = self.image(file_uuid, content_version, blob, page, width)
+        path = self.image(file_uuid, content_version, blob, page, width, None, tenant)
         try:
-            return self._engine.stamp(path, mark)
+            return self._engine.stamp(path, mark, tenant)
         except Unrenderable:
             path.stat()  # newer pages may have pushed it out since it was found
             raise
 
-    def text(self, file_uuid: str, content_version: int, blob: Path, page: int) -> Path:
+    def text(self, file_uuid: str, content_version: int, blob: Path, page: int, tenant: Tenant | None = None) -> Path:
         """Path of the JSON with text and links of ``page`` (``PageText.document``). Raises as ``image``."""
+        key = _key(file_uuid, content_version, page, 0)
+        tenant = tenant or _nobody(key)
 
         def make() -> Path:
-            document = self._engine.text(blob, page).document()
+            document = self._engine.text(blob, page, tenant).document()
             return self._staged(json.dumps(document, separators=(",", ":")).encode("ascii"))
 
-        return self._made(_key(file_uuid, content_version, page, 0), make)
+        return self._made(key, tenant, make)
 
-    def document(self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation) -> Path:
+    def document(
+        self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation, tenant: Tenant | None = None
+    ) -> Path:
         """Path of the PDF ``wanted``, made of ``blob``. Raises as ``image``."""
-        parts = f"{wanted.first}-{wanted.last}{_name(wanted.mark)}"
-        key = replace(_key(file_uuid, content_version, 0, 0), parts=parts)
-        return self._made(key, partial(self._cache.stage, partial(self._engine.derive, blob, wanted)))
+        key = _derived_key(file_uuid, content_version, wanted)
+        tenant = tenant or _nobody(key)
+        derive = partial(self._engine.derive, blob, wanted, tenant=tenant)
+        return self._made(key, tenant, partial(self._cache.stage, derive))
 
-    def copy(self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation) -> IO[bytes]:
+    def offer_trial(self, name: str, trial: Callable[[], None]) -> None:
+        """Run ``trial``, which uses ``try_document``, in the background once a worker is free; a later one of the same
+        ``name`` takes its place."""
+        self._trials.offer(name, trial)
+
+    def try_document(
+        self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation, tenant: Tenant, timeout_s: float
+    ) -> bool:
+        """Make the PDF ``wanted`` before anybody asks for it; returns False when no worker can be spared now.
+
+        Raises as ``image``. Only a lasting failure is remembered: a reader's copy may take longer than ``timeout_s``.
+        """
+
+        def write(sink: IO[bytes]) -> None:
+            try:
+                if not self._engine.derive_if_spare(blob, wanted, sink, timeout_s, tenant):
+                    raise _NotNowError
+            except Unrenderable as error:
+                if not error.lasting:
+                    raise _NotNowError from error
+                raise
+
+        try:
+            self._made(_derived_key(file_uuid, content_version, wanted), tenant, partial(self._cache.stage, write))
+        except _NotNowError as error:
+            if isinstance(error.__cause__, Unrenderable):
+                raise error.__cause__ from None
+            return False
+        return True
+
+    def copy(
+        self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation, tenant: Tenant | None = None
+    ) -> IO[bytes]:
         """The PDF ``wanted`` for one reader alone, open and kept nowhere. Raises as ``image``."""
         key = replace(_key(file_uuid, content_version, 0, 0), parts=f"{wanted.first}-{wanted.last}-copy")
+        tenant = tenant or _nobody(key)
         with self._lock:
-            self._failures.check(key)
-        since = time.monotonic()
+            self._failures.check(tenant.content, key, time.monotonic())
         try:
-            staged = self._cache.stage(partial(self._engine.derive, blob, wanted))
+            staged = self._cache.stage(partial(self._engine.derive, blob, wanted, tenant=tenant))
         except Unrenderable as error:
             with self._lock:
-                self._failures.remember(key, error, time.monotonic() - since)
+                self._failures.remember(tenant.content, key, error, time.monotonic())
             raise
         except OSError as error:
             raise _unavailable("The copy cannot be stored at the moment.", 30) from error
@@ -123,7 +179,6 @@ class PageStore:
             for key, flight in self._flights.items():
                 if key.file_uuid == file_uuid and content_version in (None, key.content_version):
                     flight.dropped = True
-            self._failures.forget(file_uuid)
             self._cache.forget(file_uuid if content_version is None else f"{file_uuid}/{content_version}")
 
     def forget_others(self, current: Mapping[str, int]) -> None:
@@ -138,10 +193,11 @@ class PageStore:
                         self._cache.forget(f"{file_uuid}/{version}")
 
     def close(self) -> None:
-        """Stop drawing ahead."""
+        """Stop drawing ahead and trying copies."""
         self._prefetcher.close()
+        self._trials.close()
 
-    def _made(self, key: Key, make: Make) -> Path:
+    def _made(self, key: Key, tenant: Tenant, make: Make) -> Path:
         """The file of ``key``: found, or made by this thread, or by another one this thread waits for."""
         give_up = time.monotonic() + _PATIENCE_S
         while True:
@@ -149,25 +205,22 @@ class PageStore:
                 path = self._cache.get(key.name)
                 if path is not None:
                     return path
-                self._failures.check(key)
+                self._failures.check(tenant.content, key, time.monotonic())
                 flight = self._flights.get(key)
                 if flight is None:
                     mine = self._flights[key] = Flight(time.monotonic())
             if flight is None:
-                return self._lead(key, mine, make)
+                return self._lead(key, tenant.content, mine, make)
             self._follow(flight, give_up)
 
-    def _lead(self, key: Key, flight: Flight, make: Make) -> Path:
+    def _lead(self, key: Key, content: str, flight: Flight, make: Make) -> Path:
         """Make the file of ``key``; whatever happens, the followers go on."""
         try:
-            path = self._keep(key, flight, make)
-            with self._lock:
-                self._failures.succeeded(key)
-            return path
+            return self._keep(key, flight, make)
         except Unrenderable as error:
             with self._lock:
-                if not flight.dropped:
-                    self._failures.remember(key, error, time.monotonic() - flight.since)
+                if not flight.dropped or error.cost_s:
+                    self._failures.remember(content, key, error, time.monotonic())
             raise
         finally:
             with self._lock:
@@ -203,32 +256,42 @@ class PageStore:
             with self._lock:
                 self._following -= 1
 
-    def _draw_ahead(self, key: Key, blob: Path, mark: Mark | None) -> None:
+    def _draw_ahead(self, key: Key, tenant: Tenant, blob: Path, mark: Mark | None) -> None:
         with self._lock:
             wanted = not self._cache.has(key.name) and key not in self._flights
         if wanted:
-            self._prefetcher.offer(key, partial(self._draw_if_spare, key, blob, mark))
+            self._prefetcher.offer(key, partial(self._draw_if_spare, key, tenant, blob, mark))
 
-    def _draw_if_spare(self, key: Key, blob: Path, mark: Mark | None) -> None:
+    def _draw_if_spare(self, key: Key, tenant: Tenant, blob: Path, mark: Mark | None) -> None:
         """Draw a page nobody waits for yet. Readers who come meanwhile follow, and take over if no worker was free."""
 
         def make() -> Path:
-            data = self._engine.render_if_spare(blob, key.page, key.kind, mark)
+            data = self._engine.render_if_spare(blob, key.page, key.kind, mark, tenant)
             if data is None:
                 raise _NotNowError
             return self._staged(data)
 
         with suppress(_NotNowError, Unrenderable, Problem):
-            self._made(key, make)
+            self._made(key, tenant, make)
 
 
 class _NotNowError(Exception):
-    """No worker to spare for drawing ahead."""
+    """No worker to spare for what nobody waits for, or not for as long as it takes."""
 
 
 def _key(file_uuid: str, content_version: int, page: int, kind: int) -> Key:
     _check_uuid(file_uuid)
     return Key(file_uuid, int(content_version), int(page), kind)
+
+
+def _nobody(key: Key) -> Tenant:
+    """The tenant of a question that names none."""
+    return Tenant(key.file_uuid, f"{key.file_uuid}/{key.content_version}")
+
+
+def _derived_key(file_uuid: str, content_version: int, wanted: Derivation) -> Key:
+    parts = f"{wanted.first}-{wanted.last}{_name(wanted.mark)}"
+    return replace(_key(file_uuid, content_version, 0, 0), parts=parts)
 
 
 def _name(mark: Mark | None) -> str:

@@ -5,7 +5,7 @@ No byte of the upload is served, so no metadata, script or second file can hide 
 
 import io
 import struct
-from typing import Any
+from typing import Any, BinaryIO
 
 import PIL.Image
 import PIL.ImageCms
@@ -22,22 +22,20 @@ _BROKEN = (OSError, SyntaxError, ValueError, EOFError, IndexError, KeyError, str
 _HEAD = 1024  # bytes in which a WebP file says how it is compressed
 
 
-def redrawn(path: str, media_type: str) -> bytes:
-    """The image at ``path``, which begins like one of ``media_type``, as a new file of that type: upright, in sRGB, at
+def redrawn(file: BinaryIO, media_type: str) -> bytes:
+    """The image in ``file``, which begins like one of ``media_type``, as a new file of that type: upright, in sRGB, at
     most ``LONGEST_SIDE`` pixels a side, without metadata.
 
-    Raises Refused: ``missing``, ``broken`` (also truncated), ``pixels`` (more than ``MAX_PIXELS``, judged before
+    Raises Refused: ``broken`` (also truncated), ``pixels`` (more than ``MAX_PIXELS``, judged before
     anything is decoded) and ``animated``.
     """
     try:
-        with PIL.Image.open(path, formats=(_FORMATS[media_type],)) as opened:
+        with PIL.Image.open(file, formats=(_FORMATS[media_type],)) as opened:
             _require_one_picture(opened)
-            encoding = _encoding(opened, path)
+            encoding = _encoding(opened, file)
             image = _plain_mode(opened)
             image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
             return _encoded(_in_srgb(PIL.ImageOps.exif_transpose(image)), encoding)
-    except FileNotFoundError as error:
-        raise Refused("missing") from error
     except PIL.Image.DecompressionBombError as error:
         raise Refused("pixels") from error
     except _BROKEN as error:
@@ -52,13 +50,13 @@ def _require_one_picture(image: PIL.Image.Image) -> None:
         raise Refused("animated")
 
 
-def _encoding(image: PIL.Image.Image, path: str) -> dict[str, Any]:
+def _encoding(image: PIL.Image.Image, file: BinaryIO) -> dict[str, Any]:
     """How to write the image again, as near to what was sent as can be."""
     if image.format == "PNG":
         return {"format": "PNG"}
     if image.format == "WEBP":
-        with open(path, "rb") as file:
-            lossless = b"VP8L" in file.read(_HEAD)
+        file.seek(0)
+        lossless = b"VP8L" in file.read(_HEAD)
         return {"format": "WEBP", "lossless": lossless, "quality": 25 if lossless else 80, "method": 1}
     assert isinstance(image, PIL.JpegImagePlugin.JpegImageFile)
     sampling = PIL.JpegImagePlugin.get_sampling(image)

@@ -1,0 +1,346 @@
+"""Whose job runs next: fairness by owner, document and reader, what slow jobs may hold, and who is turned away.
+
+The schedule is asked at moments that the tests choose, so nothing here takes time. ``simulate`` plays clients against
+it: each asks again as soon as it was answered or turned away.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count, cycle
+
+import pytest
+
+from docshare.server.pdf.budget import WINDOW_S, Budget, Ledger, Tenant
+from docshare.server.pdf.schedule import Lane, Schedule, Ticket
+
+LIMIT_S = 10.0
+RETRY_S = 0.05  # how soon a client asks again that was turned away
+
+
+def tenant(owner: str, content: str = "", reader: str = "") -> Tenant:
+    return Tenant(owner, content or f"{owner}'s", reader)
+
+
+def pages_schedule(places: int = 2, max_waiting: int = 2) -> Schedule:
+    return Schedule({Lane.PAGES: places, Lane.CHECKS: places}, max_waiting)
+
+
+def start_all(schedule: Schedule, now: float = 0.0) -> list[Ticket]:
+    """Start what may start now, in that order."""
+    started = []
+    while (ticket := schedule.next(now)) is not None:
+        started.append(ticket)
+    return started
+
+
+def owners(tickets: list[Ticket]) -> list[str]:
+    return [ticket.tenant.owner for ticket in tickets]
+
+
+def spend(tickets: list[Ticket], seconds: float) -> None:
+    """Let running jobs have used so much processor time."""
+    for ticket in tickets:
+        ticket.spent_s = seconds
+
+
+def serve_one_by_one(schedule: Schedule, now: float = 0.0) -> list[Tenant]:
+    """Run everything that waits, each job ended before the next starts."""
+    served = []
+    while (ticket := schedule.next(now)) is not None:
+        served.append(ticket.tenant)
+        schedule.leave(ticket)
+    return served
+
+
+# --- the budget -------------------------------------------------------------------------------------------------------
+
+
+def test_seconds_leave_the_ledger_when_the_window_has_passed() -> None:
+    ledger = Ledger()
+    ledger.add("a", 5.0, 100.0)
+    ledger.add("a", 2.0, 400.0)
+    assert (ledger.total("a", 400.0), ledger.total("b", 400.0)) == (7.0, 0.0)
+    assert ledger.total("a", 100.0 + WINDOW_S + 10) == 2.0
+    assert ledger.total("a", 400.0 + WINDOW_S + 10) == 0.0
+
+
+def test_the_ledger_forgets_the_key_that_spent_longest_ago() -> None:
+    ledger = Ledger(max_keys=2)
+    for key in ("a", "b", "a", "c"):
+        ledger.add(key, 1.0, 0.0)
+    assert [ledger.total(key, 0.0) for key in "abc"] == [2.0, 0.0, 1.0]
+
+
+def test_a_document_that_stalled_once_gets_two_seconds_whoever_shares_it() -> None:
+    budget = Budget()
+    budget.charge(tenant("mal", "bomb"), 10.0, 0.0, stalled=True)
+    assert budget.limit_s(tenant("mal", "bomb"), LIMIT_S, 1.0) == 2.0
+    assert budget.limit_s(tenant("mallory", "bomb"), LIMIT_S, 1.0) == 2.0
+    assert budget.limit_s(tenant("ann"), LIMIT_S, 1.0) == LIMIT_S
+    assert budget.limit_s(tenant("mal", "bomb"), LIMIT_S, WINDOW_S + 20) == LIMIT_S
+
+
+def test_quick_pages_forgive_nothing() -> None:
+    budget = Budget()
+    budget.charge(tenant("mal", "bomb"), 10.0, 0.0, stalled=True)
+    for second in range(100):
+        budget.charge(tenant("mal", "bomb"), 0.02, float(second))
+    assert budget.limit_s(tenant("mal", "bomb"), LIMIT_S, 100.0) == 2.0
+    assert budget.is_risky(tenant("mal", "bomb"), 100.0)
+
+
+def test_new_documents_of_an_owner_whose_documents_were_slow_are_expected_to_be_slow() -> None:
+    budget = Budget()
+    budget.charge(tenant("mal", "one"), 10.0, 0.0, stalled=True)
+    assert budget.is_risky(tenant("mal", "two"), 1.0)
+    assert not budget.is_risky(tenant("ann", "three"), 1.0)
+
+
+def test_many_quick_pages_make_no_document_slow_but_put_their_owner_last() -> None:
+    budget = Budget()
+    for _ in range(1000):
+        budget.charge(tenant("ann"), 0.05, 0.0)
+    assert not budget.is_risky(tenant("ann"), 1.0)
+    assert budget.is_over("ann", 1.0)
+    assert budget.limit_s(tenant("ann"), LIMIT_S, 1.0) == LIMIT_S
+
+
+# --- in turn ----------------------------------------------------------------------------------------------------------
+
+
+def test_owners_are_served_in_turn() -> None:
+    schedule = pages_schedule()
+    for owner in ("mal",) * 6 + ("ann",) * 2 + ("bob",):
+        schedule.join(Lane.PAGES, tenant(owner))
+    assert "".join(each.owner[0] for each in serve_one_by_one(schedule)) == "mabmammmm"
+
+
+def test_documents_of_an_owner_and_readers_of_a_document_are_served_in_turn() -> None:
+    schedule = pages_schedule()
+    for content, reader in (("x", "1"), ("x", "1"), ("x", "1"), ("x", "2"), ("y", "1")):
+        schedule.join(Lane.PAGES, tenant("ann", content, reader))
+    served = [(each.content, each.reader) for each in serve_one_by_one(schedule)]
+    assert served == [("x", "1"), ("y", "1"), ("x", "2"), ("x", "1"), ("x", "1")]
+
+
+def test_an_owner_over_the_budget_goes_last() -> None:
+    schedule = pages_schedule()
+    schedule.budget.charge(tenant("mal"), 31.0, 0.0)
+    for owner in ("mal", "ann", "ann"):
+        schedule.join(Lane.PAGES, tenant(owner))
+    assert [each.owner for each in serve_one_by_one(schedule)] == ["ann", "ann", "mal"]
+
+
+def test_an_owner_gets_both_workers_while_nobody_else_waits() -> None:
+    schedule = pages_schedule()
+    for _ in range(3):
+        schedule.join(Lane.PAGES, tenant("ann"))
+    assert len(start_all(schedule, 0.0)) == 2
+
+
+@pytest.mark.parametrize("who", [tenant("mal"), tenant("mallory", "mal's")], ids=["owner", "document"])
+def test_an_owner_or_a_document_gets_one_worker_while_somebody_else_waits(who: Tenant) -> None:
+    schedule = pages_schedule()
+    schedule.join(Lane.PAGES, tenant("mal"))
+    assert len(start_all(schedule, 0.0)) == 1
+    schedule.join(Lane.PAGES, who)
+    schedule.join(Lane.PAGES, tenant("ann"))
+    assert owners(start_all(schedule, 0.0)) == ["ann"]
+
+
+def test_the_last_place_is_not_for_an_owner_whose_job_takes_long() -> None:
+    schedule = pages_schedule()
+    schedule.join(Lane.PAGES, tenant("mal"))
+    spend(start_all(schedule), 0.3)
+    schedule.join(Lane.PAGES, tenant("mal", "another"))
+    assert start_all(schedule, 0.5) == []
+    schedule.join(Lane.PAGES, tenant("ann"))
+    assert owners(start_all(schedule, 0.5)) == ["ann"]
+
+
+def test_documents_that_are_slow_share_one_place() -> None:
+    schedule = pages_schedule()
+    for owner in ("mal", "mallory"):
+        schedule.budget.charge(tenant(owner), 5.0, 0.0, stalled=True)
+        schedule.join(Lane.PAGES, tenant(owner))
+    assert len(start_all(schedule, 1.0)) == 1
+    schedule.join(Lane.PAGES, tenant("ann"))
+    assert owners(start_all(schedule, 1.0)) == ["ann"]
+
+
+def test_uploads_do_not_wait_for_pages() -> None:
+    schedule = pages_schedule()
+    for _ in range(4):
+        schedule.join(Lane.PAGES, tenant("mal"))
+    assert len(start_all(schedule, 0.0)) == 2
+    schedule.join(Lane.CHECKS, tenant("mal", "upload"))
+    assert [each.tenant.content for each in start_all(schedule)] == ["upload"]
+
+
+def test_pages_are_drawn_ahead_only_where_a_place_stays_free_and_never_of_slow_documents() -> None:
+    schedule = pages_schedule()
+    schedule.budget.charge(tenant("mal"), 5.0, 0.0, stalled=True)
+    assert schedule.start_spare(Lane.PAGES, tenant("mal"), 1.0) is None
+    assert schedule.start_spare(Lane.PAGES, tenant("ann"), 1.0) is not None
+    assert schedule.start_spare(Lane.PAGES, tenant("ann"), 1.0) is None
+
+
+# --- turned away and stopped ------------------------------------------------------------------------------------------
+
+
+def test_only_a_few_wait_behind_a_slow_job_of_their_owner_and_nobody_else_is_turned_away() -> None:
+    schedule = pages_schedule(places=1)
+    schedule.join(Lane.PAGES, tenant("mal"))
+    running = start_all(schedule)
+    schedule.budget.charge(tenant("ann"), 0.02, 0.0)
+    for owner in ("mal",) * 6 + ("ann",) * 3:
+        schedule.join(Lane.PAGES, tenant(owner))
+    assert schedule.surplus(0.0) == []
+    spend(running, 1.1)
+    assert owners(schedule.surplus(1.1)) == ["mal"] * 4
+    assert schedule.surplus(1.1) == []
+
+
+def test_only_a_few_wait_with_documents_that_nothing_is_known_of_while_all_places_are_held() -> None:
+    schedule = pages_schedule()
+    for owner in ("mal1", "mal2", "mal3", "mal4", "mal5", "ann"):
+        schedule.join(Lane.PAGES, tenant(owner))
+    running = start_all(schedule)
+    schedule.budget.charge(tenant("ann"), 0.02, 0.0)
+    assert schedule.surplus(0.4) == []
+    spend(running, 0.6)
+    assert owners(schedule.surplus(0.6)) == ["mal5"]
+
+
+def test_of_owners_with_slow_documents_each_keeps_one_waiting_job_before_any_keeps_two() -> None:
+    schedule = pages_schedule()
+    for owner in ("mal", "mallory"):
+        schedule.budget.charge(tenant(owner), 5.0, 0.0, stalled=True)
+    for owner in ("mal", "mal", "mal", "mallory"):
+        schedule.join(Lane.PAGES, tenant(owner))
+    assert owners(schedule.surplus(1.0)) == ["mal", "mal"]
+
+
+def test_a_slow_job_is_stopped_when_another_owner_waits_and_all_places_are_taken() -> None:
+    schedule = pages_schedule()
+    schedule.budget.charge(tenant("mallory"), 5.0, 0.0)
+    for owner in ("mal", "mallory"):
+        schedule.budget.charge(tenant(owner), 0.02, 0.0)
+        schedule.join(Lane.PAGES, tenant(owner))
+    running = start_all(schedule)
+    spend(running, 5.0)
+    assert schedule.preempt(5.0) is None
+    schedule.join(Lane.PAGES, tenant("ann"))
+    spend(running[:1], 0.9)
+    assert schedule.preempt(0.9) is None
+    spend(running, 1.1)
+    victim = schedule.preempt(1.1)
+    assert victim is not None
+    assert victim.tenant.owner == "mallory"
+    assert schedule.preempt(1.2) is None  # one at a time
+
+
+def test_a_document_of_which_no_page_was_quick_is_stopped_sooner() -> None:
+    schedule = pages_schedule(places=1)
+    schedule.join(Lane.PAGES, tenant("mal"))
+    running = start_all(schedule)
+    schedule.join(Lane.PAGES, tenant("ann"))
+    spend(running, 0.2)
+    assert schedule.preempt(0.2) is None
+    spend(running, 0.4)
+    assert schedule.preempt(0.4) is running[0]
+
+
+def test_nobody_stops_the_jobs_of_their_own_or_for_a_slow_document() -> None:
+    schedule = pages_schedule(places=1)
+    schedule.join(Lane.PAGES, tenant("ann"))
+    spend(start_all(schedule), 5.0)
+    schedule.budget.charge(tenant("mal"), 5.0, 0.0, stalled=True)
+    for owner in ("ann", "mal"):
+        schedule.join(Lane.PAGES, tenant(owner))
+    assert schedule.preempt(5.0) is None
+
+
+# --- attacks, played against the schedule -----------------------------------------------------------------------------
+
+
+@dataclass
+class Client:
+    """Asks for one job after the other; ``jobs`` gives tenant and seconds, ``pause_s`` goes between."""
+
+    jobs: Iterator[tuple[Tenant, float]]
+    pause_s: float = 0.0
+    waits: list[float] = field(default_factory=list)
+    refused: int = 0
+
+
+def simulate(clients: list[Client], seconds: float, threads: int) -> Schedule:
+    """Play ``clients`` against a schedule for so long; ``threads`` requests are handled at a time, first come first
+    served. Jobs take their time up to their limit."""
+    schedule, now = pages_schedule(), 0.0
+    arrivals = [(0.0, number, client) for number, client in enumerate(clients)]
+    numbers = count(len(clients))
+    asked: dict[Ticket, tuple[Client, float, float]] = {}
+    ends: dict[Ticket, tuple[float, bool]] = {}
+    begun: dict[Ticket, float] = {}
+    while now < seconds:
+        while arrivals and arrivals[0][0] <= now and len(asked) < threads:
+            arrived, _, client = heapq.heappop(arrivals)
+            who, takes_s = next(client.jobs)
+            asked[schedule.join(Lane.PAGES, who)] = (client, arrived, takes_s)
+        for ticket, start in begun.items():
+            ticket.spent_s = now - start
+        for ticket, (end, stalled) in list(ends.items()):
+            if end <= now or ticket.is_preempted:
+                client, _, _ = asked.pop(ticket)
+                del ends[ticket], begun[ticket]
+                schedule.leave(ticket)
+                schedule.budget.charge(ticket.tenant, ticket.spent_s, now, stalled=stalled or ticket.is_preempted)
+                heapq.heappush(arrivals, (now + client.pause_s, next(numbers), client))
+        while (started := schedule.next(now)) is not None:
+            client, arrived, takes_s = asked[started]
+            client.waits.append(now - arrived)
+            limit_s = schedule.budget.limit_s(started.tenant, LIMIT_S, now)
+            begun[started] = now
+            ends[started] = (now + min(takes_s, limit_s), takes_s > limit_s)
+        for ticket in schedule.surplus(now):
+            client, _, _ = asked.pop(ticket)
+            client.refused += 1
+            heapq.heappush(arrivals, (now + RETRY_S, next(numbers), client))
+        schedule.preempt(now)
+        now += 0.01
+    return schedule
+
+
+def bombs(accounts: int, documents: int) -> Callable[[], Iterator[tuple[Tenant, float]]]:
+    """Pages that take a minute, of so many accounts and documents, a harmless one after each."""
+    names = [tenant(f"mal{owner}", f"bomb{owner}.{number}") for owner in range(accounts) for number in range(documents)]
+    turn = cycle(names)
+
+    def jobs() -> Iterator[tuple[Tenant, float]]:
+        for who in turn:
+            yield who, 60.0
+            yield who, 0.02
+
+    return jobs
+
+
+@pytest.mark.parametrize(("accounts", "documents"), [(1, 3), (6, 3), (1, 100)])
+def test_an_innocent_reader_hardly_waits_for_an_attacker(accounts: int, documents: int) -> None:
+    ann = Client(((tenant("ann"), 0.03) for _ in count()), pause_s=0.05)
+    jobs = bombs(accounts, documents)
+    simulate([ann, *(Client(jobs()) for _ in range(12))], 120.0, threads=8)
+    assert len(ann.waits) > 120.0 / 0.1 * 0.75
+    assert ann.refused == 0
+    waits = sorted(ann.waits)
+    assert waits[int(len(waits) * 0.95)] < 0.03  # less than the page itself takes
+    assert waits[-1] < 2.5
+
+
+def test_slow_documents_of_several_owners_are_drawn_in_turn() -> None:
+    """Somebody whose pages take long is not kept out by an attacker."""
+    bob = Client((tenant("bob"), 1.5) for _ in count())
+    jobs = bombs(1, 3)
+    simulate([bob, *(Client(jobs()) for _ in range(12))], 120.0, threads=8)
+    assert len(bob.waits) > 15
