@@ -23,6 +23,16 @@ _COMPLETIONS = {
     "fish": ("share/fish/vendor_completions.d/docshare.fish", ".config/fish/completions/docshare.fish"),
 }
 _START_FILES = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/config.fish"}
+_DATA_DIRS = "/usr/local/share:/usr/share"
+_BASH_COMPLETION = (
+    "/usr/share/bash-completion/bash_completion", "/usr/local/share/bash-completion/bash_completion",
+    "/etc/bash_completion",
+)  # fmt: skip
+_LOADERS = {
+    "bash": 'Install bash-completion, or add to ~/.bashrc: eval "$(docshare completion bash)"',
+    "zsh": "Add to ~/.zshrc: fpath=(~/.zfunc $fpath); autoload -U compinit; compinit",
+    "fish": "",
+}
 _PREFIXES = (Path(sys.prefix), Path("/usr/local"), Path("/usr"))
 _PROXIES = ("http", "https", "all")
 
@@ -81,14 +91,38 @@ def _completion(scene: Scene) -> Finding:
         return absent(f"no completion is looked for in {shell or 'an unknown shell'}")
     shared, own = _COMPLETIONS[shell]
     home = Path(scene.ctx.env.get("HOME", "~")).expanduser()
-    if any((prefix / shared).is_file() for prefix in _PREFIXES) or (home / own).is_file():
-        return fine(f"completion of {shell} is installed")
-    try:
-        if "docshare completion" in (home / _START_FILES[shell]).read_text(encoding="utf-8", errors="replace"):
-            return fine(f"completion of {shell} is in {_START_FILES[shell]}")
-    except OSError:
-        pass  # there is no such file
+    said = _start_file(home / _START_FILES[shell])
+    if "docshare completion" in said:
+        return fine(f"completion of {shell} is in {_START_FILES[shell]}")
+    # A shell looks into the data directories of the system, and not below the prefix of a virtual environment.
+    folders = [Path(folder) for folder in (scene.ctx.env.get("XDG_DATA_DIRS") or _DATA_DIRS).split(os.pathsep)]
+    mine = (home / own).is_file()
+    if mine or any((folder / shared.removeprefix("share/")).is_file() for folder in folders):
+        missing = _missing(shell, said, mine=mine)
+        return (
+            doubtful(f"completion of {shell} is there, but {missing}", _LOADERS[shell])
+            if missing
+            else fine(f"completion of {shell} is installed")
+        )
     return absent(f"completion of {shell} is not installed; docshare completion {shell} > ~/{own}")
+
+
+def _start_file(path: Path) -> str:
+    """What a start-up file does: its lines without comments."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return "\n".join(line for line in lines if not line.lstrip().startswith("#"))
+
+
+def _missing(shell: str, said: str, *, mine: bool) -> str:
+    """Why the shell would not load a completion that is there; empty if it would."""
+    if shell == "bash" and not any(Path(path).is_file() for path in _BASH_COMPLETION):
+        return "the package bash-completion, which loads it, is not"
+    if shell == "zsh" and "compinit" not in said:
+        return ".zshrc does not call compinit"
+    return ".zshrc does not add ~/.zfunc to fpath" if shell == "zsh" and mine and ".zfunc" not in said else ""
 
 
 def _manual(scene: Scene) -> Finding:

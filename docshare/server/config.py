@@ -58,6 +58,7 @@ class Config:
     geoip: Path | None = None
     anonymous_uploads: bool = False
     threads: int = 8
+    confinement: str = "auto"
 
     @property
     def secure(self) -> bool:
@@ -84,6 +85,15 @@ def _whole(low: int, high: int) -> Callable[[Any], int]:
         if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
             raise ValueError(f"expected a whole number from {low} to {high}")
         return int(text)
+
+    return parse
+
+
+def _one_of(*words: str) -> Callable[[Any], str]:
+    def parse(value: Any) -> str:
+        if value not in words:
+            raise ValueError(f"expected {' or '.join(words)}")
+        return str(value)
 
     return parse
 
@@ -207,6 +217,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "geoip": _existing_file,
     "anonymous_uploads": _switch,
     "threads": _whole(1, 256),
+    "confinement": _one_of("auto", "required"),
 }
 
 
@@ -261,6 +272,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
+    except NotADirectoryError:
+        raise ConfigError(f"{path.parent} is not a directory, so it cannot hold data") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"config.toml: {error}") from None
     if "data_dir" in values:

@@ -1,10 +1,13 @@
-"""``/healthz``: 200 once database and storage answer (gap-choices, Addresses outside /api/v1).
+"""``/healthz``: 200 once database and storage answer. ``/healthz?details`` adds as JSON which parts do, and
+which layers confine the processes that open documents.
 
 With the token of a probe (``?probe=``) it also writes down how the request arrived, for ``docshare doctor``.
 """
 
+import json
 import os
 import sqlite3
+from typing import Any
 from urllib.parse import parse_qs
 
 import peewee
@@ -32,7 +35,11 @@ def probe_in(query: str) -> str:
 
 def _answer() -> Response:
     _note()
-    healthy = _database_answers() and _storage_answers()
+    parts = {"database": _database_answers(), "storage": _storage_answers()}
+    healthy = all(parts.values())
+    if "details" in request.args:
+        body = {"status": "ok" if healthy else "unavailable", **parts, "confinement": _confinement()}
+        return _answer_with(json.dumps(body), 200 if healthy else 503, "application/json")
     return _plain(*(("ok\n", 200) if healthy else ("unavailable\n", 503)))
 
 
@@ -61,9 +68,23 @@ def _note() -> bool:
     return True
 
 
+def _confinement() -> dict[str, Any]:
+    """Names of the layers that are active and missing; without them where nothing was measured yet."""
+    found: dict[str, Any] = {"required": rt().confinement.required}
+    layers = rt().confinement.known
+    if layers is None:
+        return found
+    missing = list(layers.reasons())
+    active = [name for name in layers.missing if name not in missing]
+    return {**found, "active": active, "missing": missing, "landlock": layers.landlock}
+
+
 def _plain(text: str, status: int) -> Response:
-    headers = {"Cache-Control": "no-store"}
-    return Response(text, status, headers=headers, content_type="text/plain; charset=utf-8")
+    return _answer_with(text, status, "text/plain; charset=utf-8")
+
+
+def _answer_with(text: str, status: int, content_type: str) -> Response:
+    return Response(text, status, headers={"Cache-Control": "no-store"}, content_type=content_type)
 
 
 def _database_answers() -> bool:

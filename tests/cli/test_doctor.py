@@ -76,6 +76,12 @@ def test_completion_and_manual_are_found_where_they_are_kept(shell: Shell, tmp_p
     (tmp_path / "man" / "man1").mkdir(parents=True)
     (tmp_path / "man" / "man1" / "docshare.1").touch()
     env = {"SHELL": "/bin/zsh", "MANPATH": str(tmp_path / "man")}
+    row = rows_of(shell("doctor", "--only", "program", "--json", env=env))["program.completion"]
+    assert (row["ok"] is True, "compinit" in row["detail"]) == (False, True), "a file that zsh never loads"
+    (tmp_path / ".zshrc").write_text("# fpath+=~/.zfunc\nautoload -U compinit; compinit\n")
+    row = rows_of(shell("doctor", "--only", "program", "--json", env=env))["program.completion"]
+    assert "fpath" in row["detail"]
+    (tmp_path / ".zshrc").write_text("fpath+=~/.zfunc\nautoload -U compinit; compinit\n")
     rows = rows_of(shell("doctor", "--only", "program", "--json", env=env))
     assert rows["program.completion"]["detail"] == "completion of zsh is installed"
     assert rows["program.manual"]["detail"] == f"manual pages are in {tmp_path / 'man'}"

@@ -17,7 +17,7 @@ ENVIRONMENT = {
     "DOCSHARE_DESIGN_USER_ISSUER", "DOCSHARE_DESIGN_USER_AUDIENCE", "DOCSHARE_DESIGN_TOKEN_JWKS_URL",
     "DOCSHARE_DESIGN_TOKEN_ISSUER", "DOCSHARE_DESIGN_TOKEN_AUDIENCE", "DOCSHARE_SMTP_URL", "DOCSHARE_MAIL_FROM",
     "DOCSHARE_SIGNATURE_HEADER", "DOCSHARE_WEBHOOK_USER_AGENT", "DOCSHARE_COUNTRY_HEADER", "DOCSHARE_GEOIP",
-    "DOCSHARE_ANONYMOUS_UPLOADS", "DOCSHARE_THREADS",
+    "DOCSHARE_ANONYMOUS_UPLOADS", "DOCSHARE_THREADS", "DOCSHARE_CONFINEMENT",
 }  # fmt: skip
 
 
@@ -104,6 +104,8 @@ def test_a_file_of_bytes_that_are_no_certificates_stops_the_start(tmp_path: Path
         ('ca_bundle = "/no/such/file.pem"', "ca_bundle"),
         ('ca_bundle = "/dev/null"', "ca_bundle"),
         ('anonymous_uploads = "perhaps"', "anonymous_uploads"),
+        ('confinement = "off"', "confinement"),
+        ("confinement = true", "confinement"),
         ('design_user_jwks_url = "ftp://keys"', "design_user_jwks_url"),
         ('data_dir = "/elsewhere"', "data_dir"),
         ("rate_limit = ", "config.toml"),

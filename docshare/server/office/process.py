@@ -23,9 +23,11 @@ class SetupError(Exception):
 
 
 class Jailed:
-    """A command that runs. Parameter: ``order`` (``jail.Order``). Raises SetupError."""
+    """A command that runs. Parameter: ``order`` (``jail.Order``). ``missing``: after its end, why it ran without a
+    layer of confinement, by the name of that. Raises SetupError."""
 
     def __init__(self, order: Order) -> None:
+        self.missing: dict[str, str] = {}
         command, environment = python("docshare.server.office.jail", json.dumps(order))
         try:
             self._process = subprocess.Popen(
@@ -51,8 +53,10 @@ class Jailed:
         finally:
             self._end()
         try:
-            return int(json.loads(answer)["exit"])
-        except (KeyError, TypeError, ValueError) as error:
+            found = json.loads(answer)
+            self.missing = {str(name): str(reason) for name, reason in found.get("missing", {}).items()}
+            return int(found["exit"])
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise SetupError(answer.decode("utf-8", "replace").strip() or "it did not start") from error
 
     def interrupt(self) -> None:

@@ -1,18 +1,23 @@
 """One worker process as its parent sees it: start, ask, end.
 
-The protocol on the pipes: one JSON line to the worker; back comes one JSON line (the header) whose ``size`` says how
-many raw bytes follow. What comes back is never trusted further than that: the worker reads hostile files.
+The protocol: one JSON line goes to the worker, and with it the document as an open file, for the worker can open none.
+Back comes one JSON line (the header) whose ``size`` says how many raw bytes follow. An answer is never trusted further
+than that: the worker reads hostile files.
 """
 
 import contextlib
 import json
+import math
 import os
 import select
 import signal
+import socket
+import stat
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,8 +27,14 @@ START_TIMEOUT_S = 20.0
 _MAX_HEADER = 4096
 _MAX_BODY = 64 << 20
 _MAX_FILE = 1 << 30
+# JSON may take 30 times its size in memory once it is read; an honest answer has a few MB at most.
+_MAX_JSON = 16 << 20
+_EDITING = ("derive", "lint", "clean")  # jobs that need qpdf, which takes as long to load as everything else
+_ANSWERED_IN_JSON = ("text", "palette", "lint")
 _BLOCK = 1 << 20
 _PIPE_BYTES = 1 << 20
+_DEMOTED = 5  # niceness
+_PROCESS_CLOCK = 2  # Linux: the clock of a process is its number, inverted, and this
 # glibc gives big buffers back to the system and faults them in again for every page; that doubles the time of a page.
 _MALLOC = {
     "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
@@ -50,90 +61,211 @@ class Reply:
     body: bytes
 
 
+@dataclass(frozen=True)
+class Layers:
+    """How a worker is confined: ``missing`` maps each layer of ``confine.LAYERS`` to why it is missing, None if it is
+    active; ``landlock`` is the version of that interface."""
+
+    missing: dict[str, str | None]
+    landlock: int
+
+    def reasons(self) -> dict[str, str]:
+        """Why layers are missing, by their names; empty if every layer is active."""
+        return {name: reason for name, reason in self.missing.items() if reason is not None}
+
+
 class Child:
     """A running worker; used by one thread at a time.
 
     Parameters: ``memory_bytes`` limit of its address space; ``timeout_s`` wall clock and processor seconds for one
-    job. Raises BrokenWorkerError or LateWorkerError when it does not come up.
+    job; ``required``: every layer of ``confine`` must hold; ``edits``: it is for jobs that edit, lint or repair, for
+    which another one starts a second process when the first of them comes. ``layers`` names the layers that are
+    missing; ``spent_s``: processor seconds of the last job, as the kernel counts them. Raises BrokenWorkerError or
+    LateWorkerError when it does not come up.
     """
 
-    def __init__(self, *, memory_bytes: int, timeout_s: float) -> None:
+    def __init__(self, *, memory_bytes: int, timeout_s: float, required: bool = False, edits: bool = False) -> None:
         self.jobs = 0
+        self.spent_s = 0.0
+        self._asked: tuple[float, float] | None = None
+        self._cpu_deadline = math.inf
+        self._is_demoted = False
+        self._editor: Child | None = None
+        self._new_editor = (
+            None
+            if edits
+            else partial(Child, memory_bytes=memory_bytes, timeout_s=timeout_s, required=required, edits=True)
+        )
         self._timeout_s = timeout_s
         self._rest = bytearray()
         command = [sys.executable, "-P", "-m", "docshare.server.pdf.worker", str(memory_bytes), str(timeout_s)]
+        command += ["edit"] * edits
+        self._jobs, jobs = socket.socketpair()
+        self._process: subprocess.Popen[bytes]
         try:
             self._process = subprocess.Popen(
                 command,
                 bufsize=0,
-                stdin=subprocess.PIPE,
+                stdin=jobs.fileno(),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env=_environment(),
                 start_new_session=True,  # Ctrl-C in the terminal is for the server, which then ends its workers
             )
         except OSError as error:
+            self._jobs.close()
             raise BrokenWorkerError(f"the worker cannot be started: {error}") from error
+        finally:
+            jobs.close()
+        self._pid = self._process.pid
         try:
             self._widen_pipe()
-            hello = self._receive(time.monotonic() + START_TIMEOUT_S).header
+            self._jobs.shutdown(socket.SHUT_RD)  # nothing comes back this way, no file either
+            self.layers = self._greet(time.monotonic() + START_TIMEOUT_S)
+            if required:
+                self._require_layers()
         except BaseException:
             self.kill()
             raise
-        if hello != {"ready": True}:
-            self.kill()
-            raise BrokenWorkerError(f"the worker did not come up: {hello.get('error', 'no reason given')}")
 
     @property
     def pid(self) -> int:
-        """Its process id."""
-        return self._process.pid
+        """Its process id. Where process namespaces are allowed, the process that was started only waits for it."""
+        return self._pid
 
-    def ask(self, job: dict[str, Any], timeout_s: float | None = None, sink: IO[bytes] | None = None) -> Reply:
-        """Send one job and wait for its answer, ``timeout_s`` seconds at most instead of what every job may take.
+    def ask(
+        self,
+        job: dict[str, Any],
+        timeout_s: float | None = None,
+        sink: IO[bytes] | None = None,
+        *,
+        cpu_s: float = math.inf,
+    ) -> Reply:
+        """Send one job and wait for its answer, ``timeout_s`` seconds at most instead of what every job may take, and
+        while the worker uses at most ``cpu_s`` seconds of processor time.
 
         The body of the answer goes into the file ``sink`` if there is one (it may be larger then), else it stands in
-        the reply. Raises BrokenWorkerError or LateWorkerError; after that only ``kill`` is left. OSError of ``sink``.
+        the reply. The worker gets the file at ``path`` of the job and not its name; a file that cannot be opened is
+        answered with the error ``missing``. Raises BrokenWorkerError or LateWorkerError; after that only ``kill`` is
+        left. OSError of ``sink``.
         """
-        assert self._process.stdin is not None
-        deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         self.jobs += 1
+        self._asked = (time.monotonic(), self._all_cpu_s())
         try:
-            self._process.stdin.write(json.dumps(job).encode("ascii") + b"\n")
+            if self._new_editor is not None and job["do"] in _EDITING:
+                return self._edit(job, timeout_s, sink, cpu_s)
+            reply = self._ask(job, timeout_s, sink, cpu_s)
+            if self._new_editor is not None and reply.header.get("error") == "repair":
+                return self._edit(job, timeout_s, sink, cpu_s)
+            return reply
+        finally:
+            self.spent_s = self.spending_s()
+            self._asked = None
+
+    def _edit(self, job: dict[str, Any], timeout_s: float | None, sink: IO[bytes] | None, cpu_s: float) -> Reply:
+        """As ``ask``, in the second process."""
+        if self._editor is None:
+            assert self._new_editor is not None
+            self._editor = self._new_editor()
+            if self._is_demoted:
+                self._editor.demote()
+        return self._editor.ask(job, timeout_s, sink, cpu_s=cpu_s)
+
+    def _ask(self, job: dict[str, Any], timeout_s: float | None, sink: IO[bytes] | None, cpu_s: float) -> Reply:
+        deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
+        self._cpu_deadline = self._cpu_s() + cpu_s
+        line = json.dumps({key: value for key, value in job.items() if key != "path"}).encode("ascii") + b"\n"
+        try:
+            file = _open(job["path"])
+        except OSError:
+            return Reply({"error": "missing"}, b"")
+        try:
+            sent = socket.send_fds(self._jobs, [line], [file])
+            self._jobs.sendall(line[sent:])
         except OSError as error:
             raise BrokenWorkerError("the worker is gone") from error
-        return self._receive(deadline, sink)
+        finally:
+            os.close(file)
+        most = _MAX_JSON if job["do"] in _ANSWERED_IN_JSON else _MAX_BODY
+        return self._receive(deadline, sink, most)
+
+    def spending_s(self) -> float:
+        """Processor seconds of the job in progress; at least a third of its time, for it holds a place meanwhile."""
+        asked = self._asked
+        if asked is None:
+            return 0.0
+        return max(self._all_cpu_s() - asked[1], (time.monotonic() - asked[0]) / 3)
+
+    def _all_cpu_s(self) -> float:
+        editor = self._editor
+        return self._cpu_s() + (0.0 if editor is None else editor._cpu_s())
+
+    def _cpu_s(self) -> float:
+        """Processor seconds of the process so far; 0 where it is gone or the system does not say."""
+        try:
+            return time.clock_gettime(~self.pid << 3 | _PROCESS_CLOCK)
+        except (AttributeError, OSError):
+            return 0.0
+
+    def demote(self) -> None:
+        """Let other processes have the processor first, for good."""
+        self._is_demoted = True
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, self.pid, _DEMOTED)
+            # Where the kernel groups processes by session, the group counts and not the process.
+            Path(f"/proc/{self.pid}/autogroup").write_text(str(_DEMOTED), encoding="ascii")
+        if self._editor is not None:
+            self._editor.demote()
 
     def was_killed(self) -> bool:
         """After its end: whether it was killed, by somebody or for want of memory, and did not crash by itself."""
-        return self._process.returncode == -signal.SIGKILL
+        killed = self._process.returncode == -signal.SIGKILL
+        return self._editor.was_killed() if self._editor is not None and not killed else killed
 
     def interrupt(self) -> None:
         """End it from another thread; the thread that uses it sees it die and collects it."""
         self._process.kill()
+        if self._editor is not None:
+            self._editor.interrupt()
 
     def kill(self) -> None:
         """End it at once and collect it."""
+        if self._editor is not None:
+            self._editor.kill()
         self._process.kill()
         self._collect()
 
     def close(self) -> None:
         """Ask it to leave by closing its input; killed if it does not leave within a second."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
+        if self._editor is not None:
+            self._editor.close()
+        self._jobs.close()
         try:
             self._process.wait(1)
         except subprocess.TimeoutExpired:
             self._process.kill()
         self._collect()
 
+    def _require_layers(self) -> None:
+        reasons = [f"{name}: {reason}" for name, reason in self.layers.reasons().items()]
+        if reasons:
+            raise BrokenWorkerError(f"the worker cannot be confined ({'; '.join(reasons)})")
+
     def _collect(self) -> None:
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        self._jobs.close()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
         self._process.wait()
+
+    def _greet(self, deadline: float) -> Layers:
+        """Learn the worker's number, wait until it is confined, and return how. Raises BrokenWorkerError."""
+        header = self._receive(deadline).header
+        if isinstance(header.get("pid"), int):
+            self._pid = header["pid"]
+            header = self._receive(deadline).header
+        if header.get("ready") is not True:
+            raise BrokenWorkerError(f"the worker did not come up: {header.get('error', 'no reason given')}")
+        return Layers(header["layers"], header["landlock"])
 
     def _widen_pipe(self) -> None:
         """A page image then fits into the pipe, so that the worker need not wait for its reader."""
@@ -144,7 +276,7 @@ class Child:
             with contextlib.suppress(OSError):
                 fcntl.fcntl(self._process.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
-    def _receive(self, deadline: float, sink: IO[bytes] | None = None) -> Reply:
+    def _receive(self, deadline: float, sink: IO[bytes] | None = None, most: int = 0) -> Reply:
         line_end = -1
         while line_end < 0:
             if len(self._rest) > _MAX_HEADER:
@@ -153,7 +285,7 @@ class Child:
             line_end = self._rest.find(b"\n")
         header = _header(bytes(self._rest[:line_end]))
         size = header.pop("size", 0)
-        if not isinstance(size, int) or not 0 <= size <= (_MAX_BODY if sink is None else _MAX_FILE):
+        if not isinstance(size, int) or not 0 <= size <= (most if sink is None else _MAX_FILE):
             raise BrokenWorkerError("the answer is too long")
         del self._rest[: line_end + 1]
         return Reply(header, self._body(size, deadline) if sink is None else self._pour(size, deadline, sink))
@@ -183,13 +315,26 @@ class Child:
         handle = self._process.stdout.fileno()
         poll = select.poll()
         poll.register(handle, select.POLLIN)
-        left = deadline - time.monotonic()
-        if left <= 0 or not poll.poll(left * 1000):
-            raise LateWorkerError("the worker took too long")
+        while True:
+            # It cannot use more processor time than passes on the clock.
+            left = min(deadline - time.monotonic(), self._cpu_deadline - self._cpu_s())
+            if left <= 0:
+                raise LateWorkerError("the worker took too long")
+            if poll.poll(math.ceil(left * 1000)):
+                break
         block = os.read(handle, _BLOCK)
         if not block:
             raise BrokenWorkerError("the worker died")
         self._rest += block
+
+
+def _open(path: str) -> int:
+    """A descriptor that reads the file at ``path``, which is a plain one. Raises OSError."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise FileNotFoundError(path)
+    return file
 
 
 def _header(line: bytes) -> dict[str, Any]:

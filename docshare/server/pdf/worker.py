@@ -3,9 +3,11 @@
 Started as ``python -m docshare.server.pdf.worker MEMORY_BYTES TIMEOUT_S`` by ``child`` and only there.
 """
 
+import io
 import json
 import os
 import select
+import socket
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -19,37 +21,53 @@ _IDLE_S = 15.0
 _BLOCK = 1 << 16
 
 
-def main(memory_bytes: int, timeout_s: float) -> None:
+def main(memory_bytes: int, timeout_s: float, *, edits: bool) -> None:
     """Serve jobs until the input ends."""
+    place = confine.enter_process_namespace()
     source, sink = _private_pipes()
     try:
-        confine.confine(memory_bytes)
-        # Imported here, inside the limits, so that a missing library is told to the parent and not lost.
-        from docshare.server.pdf.documents import Documents
+        documents = _load(edits=edits)
+        status = confine.confine(memory_bytes, place)
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent reports it
         _send(sink, {"error": f"{type(error).__name__}: {error}"})
         return
-    documents = Documents()
-    _send(sink, {"ready": True})
-    for line in _lines(source, documents):
+    _send(sink, {"ready": True, **status.row()})
+    for line, file in _jobs(source, documents):
         confine.allow_seconds(timeout_s)
-        header, body = _answer(documents, json.loads(line))
+        header, body = _answer(documents, json.loads(line), file)
         _send(sink, header, body)
     os._exit(0)  # nothing here needs an orderly end, and the parent waits
 
 
-def _private_pipes() -> tuple[int, int]:
+def _private_pipes() -> tuple[socket.socket, int]:
     """Move the protocol away from descriptors 0 and 1, so that no library can write into it."""
-    source, sink = os.dup(0), os.dup(1)
+    source, sink = socket.socket(fileno=os.dup(0)), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    os.dup2(null, 1)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    os.close(null)
+    source.shutdown(socket.SHUT_WR)
     return source, sink
 
 
-def _lines(source: int, documents: "Documents") -> Iterator[bytes]:
-    """The job lines of the pipe. While none comes, documents are closed and memory is given back."""
+def _load(*, edits: bool) -> "Documents":
+    """Import whatever a job may need and use it once, for a confined process finds no library any more."""
+    from docshare.server.pdf import warmup
+    from docshare.server.pdf.documents import Documents
+
+    warmup.draw()
+    if edits:
+        from docshare.server.pdf import editing
+
+        editing.edit()
+    return Documents()
+
+
+def _jobs(source: socket.socket, documents: "Documents") -> Iterator[tuple[bytes, io.FileIO]]:
+    """The jobs as they come: a line, and the file it is about. While none comes, documents are closed and memory is
+    given back."""
     rest = b""
+    files: list[int] = []
     idle_s: float | None = _IDLE_S
     while True:
         if not select.select([source], [], [], idle_s)[0]:
@@ -58,11 +76,13 @@ def _lines(source: int, documents: "Documents") -> Iterator[bytes]:
             idle_s = None
             continue
         idle_s = _IDLE_S
-        block = os.read(source, _BLOCK)
+        block, received, _, _ = socket.recv_fds(source, _BLOCK, 1)
         if not block:
             return
+        files += received
         *lines, rest = (rest + block).split(b"\n")
-        yield from lines
+        for line in lines:
+            yield line, io.FileIO(files.pop(0))
 
 
 def _send(sink: int, header: dict[str, Any], body: bytes = b"") -> None:
@@ -72,31 +92,33 @@ def _send(sink: int, header: dict[str, Any], body: bytes = b"") -> None:
             view = view[os.write(sink, view) :]
 
 
-def _answer(documents: "Documents", job: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    from docshare.server.pdf import imagemark, inspect, palette, render, text
+def _answer(documents: "Documents", job: dict[str, Any], file: io.FileIO) -> tuple[dict[str, Any], bytes]:
+    from docshare.server.pdf import imagemark, inspect, palette, picture, render, text
     from docshare.server.pdf.documents import Refused
 
+    kind = job["do"]
     try:
-        if job["do"] == "derive":
-            from docshare.server.pdf import derive  # its library takes long to load, and most workers do without
+        if kind in ("picture", "stamp", "clean"):
+            with io.BufferedReader(file) as whole:
+                match kind:
+                    case "picture":
+                        return {}, picture.redrawn(whole, job["type"])
+                    case "stamp":
+                        return {}, imagemark.stamped(whole, job["mark"])
+                    case _:
+                        from docshare.server.pdf.lint import clean
 
-            return {}, derive.document(job["path"], job)
-        if job["do"] == "picture":
-            from docshare.server.pdf import picture
-
-            return {}, picture.redrawn(job["path"], job["type"])
-        if job["do"] == "stamp":
-            return {}, imagemark.stamped(job["path"], job["mark"])
-        if job["do"] == "lint":
+                        return {}, clean.copy(whole, keep_title=job["keep_title"])
+        if kind == "lint":
             from docshare.server.pdf.lint import report
 
-            return {}, report.report(documents, job)
-        if job["do"] == "clean":
-            from docshare.server.pdf.lint import clean
+            return {}, report.report(documents, {**job, "file": file})
+        document = documents.open(file)
+        match kind:
+            case "derive":
+                from docshare.server.pdf import derive
 
-            return {}, clean.copy(job["path"], keep_title=job["keep_title"])
-        document = documents.open(job["path"])
-        match job["do"]:
+                return {}, derive.document(document, job)
             case "inspect":
                 return {}, inspect.page_sizes(document, job["max_pages"])
             case "render":
@@ -111,4 +133,4 @@ def _answer(documents: "Documents", job: dict[str, Any]) -> tuple[dict[str, Any]
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), float(sys.argv[2]))
+    main(int(sys.argv[1]), float(sys.argv[2]), edits="edit" in sys.argv[3:])

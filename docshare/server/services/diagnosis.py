@@ -159,6 +159,7 @@ CHECKS: tuple[Check, ...] = (
     Check("deliveries", _deliveries),
     Check("outbox", _outbox),
     Check("smtp", surroundings.mail_server, "Is DOCSHARE_SMTP_URL right, and does a firewall let it through?"),
+    Check("confinement", surroundings.confinement),
     Check("converter", surroundings.converter, "Start it by hand to see why: soffice --version"),
     Check("egress", surroundings.egress),
     Check("design-keys", surroundings.design_keys),

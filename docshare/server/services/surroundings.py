@@ -11,17 +11,15 @@ from docshare.server.mailer import Undelivered
 from docshare.server.office.convert import MISSING_HINT
 from docshare.server.outbound.exchange import Request
 from docshare.server.outbound.failures import OutboundError, Redirected
+from docshare.server.pdf.child import BrokenWorkerError, LateWorkerError
+from docshare.server.pdf.confine import LAYERS
+from docshare.server.pdf.probe import Unconfined
 from docshare.server.runtime import Runtime
 from docshare.server.services import egress as webhook_egress
 from docshare.server.services import mail
 
 _PATIENCE_S = 6.0
 _KNOWN_ADDRESS = "8.8.8.8"  # every country database knows it; it is looked up in a file, never called
-_KEPT_APART = {
-    "jail": "it sees neither network nor files of this machine",
-    "network": "it has no network but sees the files of this machine",
-    "bare": "it sees network and files of this machine",
-}
 
 
 def mail_server(rt: Runtime, wish: Mapping[str, str]) -> Finding:
@@ -44,9 +42,37 @@ def converter(rt: Runtime, wish: Mapping[str, str]) -> Finding:  # noqa: ARG001 
     """Start LibreOffice as a conversion would."""
     if not rt.converter.available:
         return doubtful("LibreOffice is not installed: Word and PowerPoint files are refused", MISSING_HINT)
-    level = rt.converter.level
-    words = f"LibreOffice starts; {_KEPT_APART[level]}"
-    return fine(words) if level == "jail" else doubtful(words, "Allow user namespaces to the account of the server.")
+    rt.converter.level  # noqa: B018 - found out here
+    missing = rt.converter.missing
+    if missing:
+        return doubtful(f"LibreOffice starts; it is confined without {', '.join(missing)}", LAYERS[missing[0]])
+    return fine("LibreOffice starts; it sees neither network nor files of this machine")
+
+
+def confinement(rt: Runtime, wish: Mapping[str, str]) -> Finding:  # noqa: ARG001 - as every check
+    """Find out which layers hold for the processes that open documents of strangers."""
+    try:
+        layers = rt.confinement.measure()
+    except (BrokenWorkerError, LateWorkerError) as error:
+        return broken(f"PDFs cannot be opened: {error}", "Install docshare again into an environment of its own.")
+    reasons = layers.reasons()
+    if reasons:
+        words = ", ".join(f"{name} ({reason})" for name, reason in reasons.items())
+        return doubtful(f"PDF workers are confined without {words}", LAYERS[next(iter(reasons))])
+    return fine(f"PDF workers are confined by {', '.join(layers.missing)}; version {layers.landlock} of Landlock")
+
+
+def require_confinement(rt: Runtime) -> None:
+    """Measure how processes that open documents are confined. Raises Unconfined where less holds than is required."""
+    rt.confinement.check()
+    if not (rt.confinement.required and rt.converter.available):
+        return
+    try:
+        rt.converter.level  # noqa: B018 - found out here
+    except Problem as problem:
+        words = ", ".join(rt.converter.missing) or problem.detail
+        detail = f"DOCSHARE_CONFINEMENT is required, and LibreOffice runs without: {words}"
+        raise Unconfined(detail, "Leave LibreOffice out, or see: docshare help documents") from problem
 
 
 def egress(rt: Runtime, wish: Mapping[str, str]) -> Finding:
@@ -97,6 +123,11 @@ def proxies(rt: Runtime, wish: Mapping[str, str]) -> Finding:  # noqa: ARG001 - 
         return broken(
             f"DOCSHARE_TRUSTED_PROXIES trusts everybody ({words}): readers can claim any address",
             "Name only your proxy: DOCSHARE_TRUSTED_PROXIES=127.0.0.1/32 if it is on this machine.",
+        )
+    if forwarders := rt.forwarders.known(rt.clock()):
+        return broken(
+            f"a proxy at {', '.join(forwarders)} is not trusted: all readers behind it seem to have one address",
+            f"If that is your reverse proxy: DOCSHARE_TRUSTED_PROXIES={','.join(map(str, (*trusted, *forwarders)))}",
         )
     if rt.config.country_header and not trusted:
         return doubtful(

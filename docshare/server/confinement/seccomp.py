@@ -1,0 +1,169 @@
+"""seccomp: which system calls a process may make, as a classic BPF program assembled here.
+
+libseccomp and its binding would do the same, but the binding on PyPI is of 2021 and the library is missing on slim
+hosts. A filter of two hundred names needs an assembler of a screen.
+"""
+
+import ctypes
+import errno
+import os
+import struct
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from docshare.server.confinement import kernel
+from docshare.server.confinement.syscalls import NUMBERS
+
+_MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column of the table, AUDIT_ARCH
+_SECCOMP = (317, 277)
+_SET_MODE_FILTER, _TSYNC = 1, 1
+_X32 = 0x40000000
+
+_KILL, _ERRNO, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16
+
+_PROT_EXEC = 4
+_AT_EMPTY_PATH = 0x1000
+_AF_UNIX = 1
+_F_DUPFD_CLOEXEC = 1030
+_O_TMPFILE = 0x400000
+# Namespaces in the flags of clone: user, mount, process, network, ipc, uts, cgroup, time.
+_NEW_NAMESPACES = 0x7E020080
+
+
+class Rule(NamedTuple):
+    """What happens to a system call: ``action``, unless the 32-bit ``argument`` is not among ``values`` or has one of
+    ``bits``; then ``otherwise``."""
+
+    action: int = _ALLOW
+    argument: int = 0
+    values: tuple[int, ...] = ()
+    bits: int = 0
+    otherwise: int = _KILL
+
+
+def refuse(number: int) -> int:
+    """The action that lets a call fail with the error ``number``."""
+    return _ERRNO | number
+
+
+def worker_rules(*, may_read: bool) -> dict[str, Rule]:
+    """What a process that draws and edits documents needs: memory, time, its pipe, and reading what is open.
+
+    ``may_read``: it may open files for reading; only where another layer shows it none that matter.
+    """
+    rules = {name: Rule() for name in _PLAIN}
+    rules |= {name: Rule(refuse(errno.EACCES)) for name in _PROBED}
+    reading = Rule(bits=os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | _O_TMPFILE, otherwise=refuse(errno.EACCES))
+    if may_read:
+        rules |= {
+            "openat": reading._replace(argument=2),
+            "open": reading._replace(argument=1),
+            **{name: Rule() for name in _LOOKING},
+        }
+    no_code = Rule(argument=2, bits=_PROT_EXEC, otherwise=refuse(errno.EACCES))
+    by_handle = Rule(argument=3, values=(_AT_EMPTY_PATH,), otherwise=refuse(errno.EACCES))
+    return rules | {
+        "mmap": no_code,
+        "mprotect": no_code,
+        "newfstatat": Rule() if may_read else by_handle,
+        "fcntl": Rule(argument=1, values=(1, 2, 3, _F_DUPFD_CLOEXEC), otherwise=refuse(errno.EPERM)),
+        "prlimit64": Rule(argument=0, values=(0,)),  # its own limits, which only get smaller
+        "tgkill": Rule(argument=0, values=(os.getpid(),)),  # abort()
+        "ioctl": Rule(refuse(errno.ENOTTY)),
+        "prctl": Rule(refuse(errno.EPERM)),
+    }
+
+
+def program_rules(*, sockets_apart: bool) -> dict[str, Rule]:
+    """What no program needs that converts a document: other processes, rights, namespaces, kernel interfaces, network.
+
+    ``sockets_apart``: other layers show it no socket but its own, so it may use unix sockets.
+    """
+    rules = {name: Rule(refuse(errno.EPERM)) for name in _DANGEROUS}
+    rules["clone"] = Rule(argument=0, bits=_NEW_NAMESPACES, otherwise=refuse(errno.EPERM))
+    rules["clone3"] = Rule(refuse(errno.ENOSYS))  # a filter cannot see its flags; the C library then uses clone
+    rules["io_uring_setup"] = Rule(refuse(errno.ENOSYS))
+    rules["prlimit64"] = Rule(argument=0, values=(0,), otherwise=refuse(errno.EPERM))  # limits of others
+    rules["socket"] = Rule(argument=0, values=(_AF_UNIX,), otherwise=refuse(errno.EAFNOSUPPORT))
+    if not sockets_apart:
+        rules |= {name: Rule(refuse(errno.ECONNREFUSED)) for name in ("connect", "sendto", "sendmsg", "sendmmsg")}
+        # LibreOffice wants to listen for a second instance of itself: it is told that it does.
+        rules |= {name: Rule(refuse(0)) for name in ("bind", "listen")}
+    return rules
+
+
+def install(rules: Mapping[str, Rule], *, rest_allowed: bool = False) -> None:
+    """Filter the system calls of all threads of this process and of its children, for good.
+
+    Calls without a rule end the process, or pass with ``rest_allowed``. Needs ``PR_SET_NO_NEW_PRIVS``. Raises OSError
+    where the kernel or the processor does not allow a filter.
+    """
+    machine = os.uname().machine
+    if machine not in _MACHINES:
+        raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
+    column, architecture = _MACHINES[machine]
+    program = b"".join(struct.pack("<HBBI", *line) for line in _assembled(rules, column, architecture, rest_allowed))
+    code = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
+    if kernel.syscall("seccomp", _SECCOMP[column], _SET_MODE_FILTER, _TSYNC, header):
+        raise OSError(errno.EBUSY, "seccomp: a thread has another filter")
+
+
+def _assembled(
+    rules: Mapping[str, Rule], column: int, architecture: int, rest_allowed: bool
+) -> Iterable[tuple[int, int, int, int]]:
+    """Instructions as (code, jump if true, jump if false, value)."""
+    yield _LOAD, 0, 0, _ARCH_AT
+    yield _EQUAL, 1, 0, architecture
+    yield _RETURN, 0, 0, _KILL
+    yield _LOAD, 0, 0, _NUMBER_AT
+    yield _AT_LEAST, 0, 1, _X32  # the second set of numbers that x86_64 has
+    yield _RETURN, 0, 0, _KILL
+    for name, rule in rules.items():
+        number = NUMBERS[name][column]
+        if number is not None:
+            body = list(_judged(rule))
+            yield _EQUAL, 0, len(body), number
+            yield from body
+    yield _RETURN, 0, 0, _ALLOW if rest_allowed else _KILL
+
+
+def _judged(rule: Rule) -> Iterable[tuple[int, int, int, int]]:
+    if rule.values or rule.bits:
+        yield _LOAD, 0, 0, _ARGUMENTS_AT + 8 * rule.argument
+    for place, value in enumerate(rule.values):
+        yield _EQUAL, len(rule.values) - place, 0, value
+    if rule.bits:
+        yield _ANY_BIT, 0, 1, rule.bits
+    if rule.values or rule.bits:
+        yield _RETURN, 0, 0, rule.otherwise
+    yield _RETURN, 0, 0, rule.action
+
+
+# Most frequent first: the list is walked from its top.
+_PLAIN = (
+    "read", "pread64", "lseek", "write", "futex", "munmap", "brk", "madvise", "mremap", "recvmsg", "pselect6", "select",
+    "poll", "ppoll", "readv", "writev", "close", "fstat", "getrandom", "getrusage", "clock_gettime", "clock_getres",
+    "gettimeofday", "time", "times", "nanosleep", "clock_nanosleep", "getpid", "gettid", "getuid", "geteuid", "getgid",
+    "getegid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall", "sched_yield",
+    "sched_getaffinity", "sysinfo", "uname", "getcwd", "exit", "exit_group",
+)  # fmt: skip
+# Libraries look around with these and do without an answer.
+_LOOKING = ("stat", "lstat", "access", "faccessat", "faccessat2", "getdents64")
+_PROBED = (
+    *_LOOKING, "open", "openat", "openat2", "statx", "readlink", "readlinkat", "getdents", "newfstatat",
+)  # fmt: skip
+_DANGEROUS = (
+    "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp", "pidfd_open",
+    "pidfd_getfd", "pidfd_send_signal", "move_pages", "migrate_pages",
+    "bpf", "perf_event_open", "userfaultfd", "vmsplice", "memfd_secret", "io_uring_enter", "io_uring_register",
+    "shmget", "shmat", "semget", "msgget",
+    "add_key", "request_key", "keyctl", "fanotify_init", "open_by_handle_at", "name_to_handle_at", "lookup_dcookie",
+    "unshare", "setns", "mount", "umount2", "move_mount", "open_tree", "fsopen", "fsconfig", "fsmount", "fspick",
+    "mount_setattr", "pivot_root", "chroot", "mknod", "mknodat", "quotactl", "quotactl_fd", "acct", "swapon", "swapoff",
+    "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "reboot", "syslog", "vhangup",
+    "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "iopl", "ioperm", "modify_ldt", "personality",
+    "nfsservctl", "uselib", "sysfs", "ustat", "_sysctl", "sethostname", "setdomainname",
+)  # fmt: skip

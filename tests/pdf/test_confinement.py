@@ -1,0 +1,167 @@
+"""How workers are confined where a host does not allow everything, and what the operator learns of it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import requests
+
+from docshare.server.pdf.child import Child
+from docshare.server.pdf.confine import LAYERS
+from docshare.server.pdf.probe import Confinement
+from tests.support.pdfs import simple_pdf
+from tests.support.served import home, start
+from tests.support.waiting import eventually
+
+# Stands before a program: the system calls that the first argument names fail, or kill with "kill:" before their names.
+UNDER_FILTER = """
+import errno, os, sys
+from docshare.server.confinement import kernel, seccomp
+kernel.control(kernel.PR_SET_NO_NEW_PRIVS, 1)
+names = sys.argv[1].removeprefix("kill:").split(",")
+action = 0x80000000 if sys.argv[1].startswith("kill:") else seccomp.refuse(errno.EPERM)
+seccomp.install({name: seccomp.Rule(action) for name in names}, rest_allowed=True)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+LOOK = """
+import json, sys
+from docshare.server.pdf.child import BrokenWorkerError, Child
+child = Child(memory_bytes=1 << 30, timeout_s=20.0)
+drawn = child.ask({"do": "render", "path": sys.argv[1], "page": 1, "width": 80}).body
+try:
+    Child(memory_bytes=1 << 30, timeout_s=20.0, required=True)
+    refusal = ""
+except BrokenWorkerError as error:
+    refusal = str(error)
+print(json.dumps({"missing": child.layers.reasons(), "drawn": len(drawn), "refusal": refusal}))
+child.kill()
+"""
+
+
+def under_filter(calls: str, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run ``command`` where the system calls ``calls`` are not allowed."""
+    return subprocess.run(
+        [sys.executable, "-c", UNDER_FILTER, calls, *command],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def absent() -> set[str]:
+    """The layers that the host of these tests does not allow, which is none on most."""
+    return set(Confinement().measure().reasons())
+
+
+def test_what_a_worker_says_of_its_layers_is_what_the_host_sees(absent: set[str]) -> None:
+    child = Child(memory_bytes=1 << 30, timeout_s=20.0)
+    try:
+        lines = Path(f"/proc/{child.pid}/status").read_text(encoding="ascii").splitlines()
+    finally:
+        child.kill()
+    status = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+    assert list(child.layers.missing) == list(LAYERS)
+    assert (status["Seccomp"] == ["2"]) == ("seccomp" not in absent)
+    assert (len(status["NSpid"]) > 1) == ("processes" not in absent)
+    assert ("0" not in status["Uid"] and status["Groups"] == []) == ("user" not in absent) or os.geteuid() != 0
+    assert {int(status[name][0], 16) for name in ("CapPrm", "CapEff", "CapBnd")} == {0}
+    assert status["NoNewPrivs"] == ["1"]
+
+
+def test_health_details_name_the_layers(tmp_path: Path, absent: set[str]) -> None:
+    process, url = start("--port", "0", env=home(tmp_path))
+    try:
+        plain = requests.get(f"{url}/healthz", timeout=10)
+        eventually(lambda: "active" in requests.get(f"{url}/healthz?details", timeout=10).json()["confinement"])
+        details = requests.get(f"{url}/healthz?details", timeout=10).json()
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    assert plain.text == "ok\n"
+    assert (details["status"], details["database"], details["storage"]) == ("ok", True, True)
+    assert details["confinement"]["required"] is False
+    assert set(details["confinement"]["missing"]) == absent
+    assert set(details["confinement"]["active"]) == set(LAYERS) - absent
+
+
+@pytest.mark.parametrize(
+    ("calls", "missing"),
+    [
+        ("unshare", {"processes", "namespaces", "root"}),
+        ("mount", {"root"}),
+        ("kill:mount", {"root"}),  # as the filter of a systemd unit does
+        ("seccomp", {"seccomp"}),
+        ("unshare,seccomp", {"processes", "namespaces", "root", "seccomp"}),
+    ],
+)
+def test_a_worker_does_without_what_the_host_does_not_allow(
+    tmp_path: Path, calls: str, missing: set[str], absent: set[str]
+) -> None:
+    document = tmp_path / "document.pdf"
+    document.write_bytes(simple_pdf(1))
+    done = under_filter(calls, sys.executable, "-c", LOOK, str(document))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert set(found["missing"]) == missing | absent
+    assert found["drawn"] > 100
+    assert all(name in found["refusal"] for name in missing)
+
+
+def test_a_server_that_requires_every_layer_does_not_start_without(tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "docshare", "serve", "--port", "0", "--data", str(tmp_path / "data"))
+    done = under_filter("unshare", *command, DOCSHARE_CONFINEMENT="required")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    error, hint = done.stderr.strip().splitlines()[-2:]
+    assert "DOCSHARE_CONFINEMENT is required" in error
+    assert "processes" in error
+    assert "user namespaces" in hint
+
+
+def test_a_worker_keeps_nothing_open_but_the_document_and_the_protocol(tmp_path: Path) -> None:
+    document = tmp_path / "document.pdf"
+    document.write_bytes(simple_pdf(1))
+    child = Child(memory_bytes=1 << 30, timeout_s=20.0)
+    try:
+        child.ask({"do": "inspect", "path": str(document), "max_pages": 10})
+        handles = Path(f"/proc/{child.pid}/fd")
+        if os.geteuid() != 0:
+            pytest.skip("only root may look at what a worker has open")
+        opened = sorted(os.readlink(handle).partition(":")[0] for handle in handles.iterdir())
+    finally:
+        child.kill()
+    assert opened == sorted(["/dev/null"] * 3 + ["socket", "pipe", str(document)])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b'{"size": ' + b"9" * 4000 + b"}\n",
+        b'{"size": 1e3}\n',
+        b'{"size": NaN}\n',
+        b'{"size": -1}\n',
+        b'{"size": 99999999999}\n',
+        b"[" * 4000 + b"\n",
+        b"x" * 10_000,
+        b"null\n",
+        b"\xff\xfe\n",
+    ],
+)
+def test_an_answer_that_is_none_costs_the_worker_and_nothing_else(answer: bytes, tmp_path: Path) -> None:
+    from docshare.server.pdf.child import BrokenWorkerError
+
+    document = tmp_path / "document.pdf"
+    document.write_bytes(simple_pdf(1))
+    child = Child(memory_bytes=1 << 30, timeout_s=20.0)
+    try:
+        child._rest += answer
+        with pytest.raises(BrokenWorkerError):
+            child.ask({"do": "inspect", "path": str(document), "max_pages": 10})
+    finally:
+        child.kill()

@@ -1,0 +1,275 @@
+"""Foreign code in every kind of process that opens documents: ``python -m tests.torture.confinement [--verbose]``.
+
+The code of ``payload`` runs where a library would run it that has a flaw: in a worker that was started as the server
+starts it, after its confinement, in the middle of a job. A hook that only these processes are given (``sitecustomize``)
+puts it there; the product knows nothing of it. Each attempt is first made without any confinement, as the same user.
+Run by root, all of it is repeated as an ordinary user.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from docshare.contract.problems import Problem
+from docshare.server.blobs import Part
+from docshare.server.office.convert import Converter
+from docshare.server.office.scan import scan
+from docshare.server.pdf.child import BrokenWorkerError, Child
+from docshare.server.pdf.probe import Confinement
+from tests.support.pdfs import simple_pdf
+from tests.torture import payload
+
+ROOT = Path(__file__).resolve().parents[2]
+BASIC = list(payload.ATTEMPTS)[: list(payload.ATTEMPTS).index("openat2")]
+"""What a flaw gave before processes were confined."""
+KINDS = ("render", "text", "inspect", "palette", "derive", "stamp", "picture", "clean", "lint", "scan", "convert")
+# LibreOffice starts programs, and has queues and users of its own namespaces.
+_OF_PROGRAMS = {
+    "fork", "execute", "memfd_and_execute", "become_root_again", "run_written_code", "message_queue",
+    "hand_descriptors_back",
+}  # fmt: skip
+_ENDED = "ended"
+_ORDINARY_USER = 65533
+_HOOK = """
+import json, sys
+if any(name in sys.orig_argv for name in ("docshare.server.pdf.worker", "docshare.server.office.scan")):
+    sys.path.insert(0, {root!r})
+    from tests.torture import hook
+    hook.arm(json.loads({targets!r}))
+"""
+
+
+class Arena:
+    """A data folder worth an attack, and a server beside it. ``at``: what a payload is told about them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.secret = os.urandom(16).hex()
+        self._kept = ctypes.create_string_buffer(self.secret.encode())
+        for name in ("vault.key", "docshare.db", "blob", "other.pdf"):
+            (folder / name).write_text(self.secret * 200, encoding="ascii")
+        (folder / "doomed").touch()
+        (folder / "document.pdf").write_bytes(simple_pdf(1))
+        (folder / "tmp").mkdir()
+        self._other = (folder / "other.pdf").open("rb")
+        self.victim = subprocess.Popen(["sleep", "600"])
+        self._unix, self._abstract = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+        self._unix.bind(str(folder / "socket"))
+        self._abstract.bind(f"\0docshare-{self.secret}")
+        self._tcp = socket.create_server(("127.0.0.1", 0))
+        for listener in (self._unix, self._abstract):
+            listener.listen()
+        key = int(self.secret[:7], 16)
+        self._segment = ctypes.CDLL(None).shmget(key, 4096, 0o1600)
+        self.at: dict[str, Any] = {
+            "secret": self.secret, "vault": str(folder / "vault.key"), "database": str(folder / "docshare.db"),
+            "blob": str(folder / "blob"), "doomed": str(folder / "doomed"), "folder": str(folder),
+            "document": str(folder / "document.pdf"), "document_size": (folder / "document.pdf").stat().st_size,
+            "victim": self.victim.pid, "server": os.getpid(), "address": ctypes.addressof(self._kept),
+            "descriptor": self._other.fileno(), "socket": str(folder / "socket"),
+            "abstract": f"docshare-{self.secret}", "port": self._tcp.getsockname()[1], "key": key,
+        }  # fmt: skip
+
+    def damage(self) -> list[str]:
+        """What is not as it was."""
+        kept = {name: (self.folder / name).read_text(encoding="ascii") for name in ("vault.key", "docshare.db", "blob")}
+        found = [name for name, text in kept.items() if text != self.secret * 200]
+        found += [name for name in ("doomed",) if not (self.folder / name).exists()]
+        found += [name for name in ("written",) if (self.folder / name).exists()]
+        found += ["document.pdf"] * ((self.folder / "document.pdf").read_bytes() != simple_pdf(1))
+        return found + ["victim"] * (self.victim.poll() is not None)
+
+    def close(self) -> None:
+        """End the server's part of it."""
+        self.victim.kill()
+        self.victim.wait()
+        ctypes.CDLL(None).shmctl(self._segment, 0, None)
+        for thing in (self._other, self._unix, self._abstract, self._tcp):
+            thing.close()
+
+
+@contextlib.contextmanager
+def arena() -> Iterator[Arena]:
+    """A fresh arena in a folder that its user alone may enter."""
+    with tempfile.TemporaryDirectory(prefix="arena-") as folder:
+        made = Arena(Path(folder))
+        try:
+            yield made
+        finally:
+            made.close()
+
+
+def unconfined(name: str) -> str:
+    """What the attempt ``name`` comes to without any confinement."""
+    with arena() as place:
+        told = place.folder / "targets.json"
+        told.write_text(json.dumps(place.at), encoding="ascii")
+        command = [sys.executable, payload.__file__, name, str(told)]
+        with (place.folder / "document.pdf").open("rb") as file:
+            handles = (file.fileno(),)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, pass_fds=handles)
+        return done.stdout.strip() or f"{_ENDED} ({done.returncode})"
+
+
+@contextlib.contextmanager
+def confined(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
+    """A function that makes an attempt in a process of ``kind``, as the server starts it, and says what came of it."""
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hook-")))
+        folder.chmod(0o755)
+        if kind == "convert":
+            yield _in_place_of_libreoffice(folder, place)
+            return
+        text = _HOOK.format(root=str(ROOT), targets=json.dumps(place.at))
+        (folder / "sitecustomize.py").write_text(text, encoding="utf-8")
+        paths = os.environ.get("PYTHONPATH")
+        stack.callback(sys.path.remove, str(folder))
+        sys.path.insert(0, str(folder))
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(folder), paths)))
+        try:
+            yield (lambda name: _scanned(name, place)) if kind == "scan" else stack.enter_context(_worker(kind, place))
+        finally:
+            os.environ.pop("PYTHONPATH")
+            if paths is not None:
+                os.environ["PYTHONPATH"] = paths
+
+
+@contextlib.contextmanager
+def _worker(kind: str, place: Arena) -> Iterator[Callable[[str], str]]:
+    child: Child | None = None
+
+    def attack(name: str) -> str:
+        nonlocal child
+        if child is None:
+            child = Child(memory_bytes=1 << 30, timeout_s=20.0)
+        try:
+            return child.ask({"do": kind, "path": place.at["document"], **_job(kind, name)}).body.decode().strip('"')
+        except BrokenWorkerError:
+            child.kill()
+            child = None
+            return _ENDED
+
+    try:
+        yield attack
+    finally:
+        if child is not None:
+            child.kill()
+
+
+def _job(kind: str, name: str) -> dict[str, Any]:
+    """The arguments of a job of ``kind`` that bring ``name`` to the hook."""
+    return {
+        "render": {"page": 1, "width": name},
+        "text": {"page": name},
+        "inspect": {"max_pages": name},
+        "palette": {"budget_s": name},
+        "derive": {"total": 1, "first": name, "last": 1, "mark": None},
+        "stamp": {"mark": name},
+        "picture": {"type": name},
+        "clean": {"keep_title": name},
+        "lint": {"budget_s": name},
+    }[kind]
+
+
+def _scanned(name: str, place: Arena) -> str:
+    try:
+        scan(Path(place.at["document"]), name)
+    except Problem as problem:
+        return _ENDED if "damaged" in problem.detail else problem.detail
+    return "no answer"
+
+
+def _in_place_of_libreoffice(folder: Path, place: Arena) -> Callable[[str], str]:
+    """The payload as a program that is installed where LibreOffice would be."""
+    program, python = folder / "soffice", Path(sys.executable).resolve()
+    python = python if python.is_relative_to("/usr") else Path("/usr/bin/python3")
+    shutil.copyfile(payload.__file__, folder / "payload.py")
+    (folder / "targets.json").write_text(json.dumps(place.at), encoding="ascii")
+    for path in folder.iterdir():  # whatever the mask of this process is
+        path.chmod(0o644)
+    run = f'{python} {folder}/payload.py "$(cat {folder}/name)" {folder}/targets.json'
+    program.write_text(f'#!/bin/sh\n[ "$2" = --version ] && exit 0\n(echo %PDF-; {run}) > document.pdf 2>&1\n')
+    program.chmod(0o755)
+    converter = Converter(Path(place.at["folder"]) / "tmp", program)
+
+    def attack(name: str) -> str:
+        (folder / "name").write_text(name, encoding="ascii")
+        (folder / "name").chmod(0o644)
+        part = Part(folder / "made.part")
+        try:
+            converter.convert(Path(place.at["document"]), "ppt", part)
+            part.close()
+            return part.path.read_text(encoding="utf-8").removeprefix("%PDF-\n").strip() or _ENDED
+        finally:
+            part.discard()
+
+    return attack
+
+
+def makes_sense(name: str, kind: str) -> bool:
+    """Whether the attempt ``name`` would be an attack in a process of ``kind``."""
+    return not (kind == "convert" and name in _OF_PROGRAMS)
+
+
+def attack_all(kinds: tuple[str, ...], names: list[str]) -> int:
+    """Make the attempts ``names`` in all ``kinds`` and print what came of them; returns how many achieved anything."""
+    open_ways = [name for name in names if _print(unconfined(name), "unconfined", name)]
+    print(f"{len(open_ways)} of {len(names)} attempts achieve something without confinement")
+    bad = 0
+    for kind in kinds:
+        with arena() as place, confined(kind, place) as attack:
+            assert attack(payload.BREATHE) == "achieved", f"the payload does not run in {kind}"
+            results = {name: attack(name) for name in names if makes_sense(name, kind)}
+            achieved = [name for name, result in results.items() if _print(result, kind, name)]
+            damage = place.damage()
+        bad += len(achieved) + len(damage)
+        words = f"{kind}: {len(achieved)} of {len(results)} attempts achieved something {achieved or ''}"
+        print(f"{words}; damage: {damage or 'none'}")
+    return bad
+
+
+def _print(result: str, where: str, name: str) -> bool:
+    if "--verbose" in sys.argv:
+        print(f"  {where:12} {name:36} {result}")
+    return result == "achieved"
+
+
+def as_ordinary_user(*arguments: str) -> tuple[list[str], dict[str, str]]:
+    """Command and environment that run this module as a user without rights, with a Python that it may start."""
+    paths = os.pathsep.join([str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))])
+    user = ["setpriv", f"--reuid={_ORDINARY_USER}", f"--regid={_ORDINARY_USER}", "--clear-groups"]
+    same = (
+        f"import os, sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]} or not os.access(sys.executable, 1))"
+    )
+    found = [sys.executable, "/usr/local/bin/python3", "/usr/bin/python3"]
+    able = [
+        python for python in found if subprocess.run([*user, python, "-c", same], capture_output=True).returncode == 0
+    ]
+    assert able, "no Python of this version may be started by everybody"
+    command = [*user, able[0], "-B", "-m", "tests.torture.confinement", *arguments]
+    return command, {"PATH": os.environ["PATH"], "PYTHONPATH": paths}
+
+
+def main() -> int:
+    print(f"layers missing: {list(Confinement().measure().reasons())}")
+    if "--short" in sys.argv:
+        return attack_all(("render",), BASIC)
+    print(f"as user {os.geteuid()}:")
+    bad = attack_all(KINDS, list(payload.ATTEMPTS))
+    if os.geteuid() == 0:
+        command, environment = as_ordinary_user(*sys.argv[1:])
+        bad += subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    return min(bad, 100)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,323 @@
+"""Attacks from inside a process that was made to run foreign code: what a flaw in a PDF library gives.
+
+Standard library only, for it also runs in LibreOffice's place, and everything is imported before the confinement. Each
+attempt returns whether it has achieved what it tries; one that is refused raises OSError or ends the process.
+"""
+
+import ctypes
+import fcntl
+import json
+import mmap
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Callable
+from typing import Any
+
+Targets = dict[str, Any]
+ATTEMPTS: dict[str, Callable[[Targets], bool]] = {}
+"""All attempts by their names, in the order in which they are made."""
+
+BREATHE = "breathe"
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_X86 = os.uname().machine == "x86_64"
+_CHANGED = b"changed by the payload"
+_NEW_USER, _NEW_MOUNTS = 0x10000000, 0x00020000
+_PTRACE_SEIZE = 0x4206
+
+
+def attempt(work: Callable[[Targets], bool]) -> Callable[[Targets], bool]:
+    """Enter ``work`` in the table."""
+    ATTEMPTS[work.__name__] = work
+    return work
+
+
+def call(number: int, *arguments: Any) -> int:
+    """Make a system call. Raises OSError."""
+    wide = [ctypes.c_long(value) if isinstance(value, int) else value for value in (number, *arguments)]
+    result = int(_LIBC.syscall(*wide))
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def _numbers(x86: int, generic: int) -> int:
+    return x86 if _X86 else generic
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+@attempt
+def read_vault_key(at: Targets) -> bool:
+    return at["secret"].encode() in _read(at["vault"])
+
+
+@attempt
+def read_database(at: Targets) -> bool:
+    return bool(_read(at["database"]))
+
+
+@attempt
+def read_blob(at: Targets) -> bool:
+    return bool(_read(at["blob"]))
+
+
+@attempt
+def overwrite_database_by_mmap(at: Targets) -> bool:
+    with open(at["database"], "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+        memory[: len(_CHANGED)] = _CHANGED
+    return True
+
+
+@attempt
+def delete_blob(at: Targets) -> bool:
+    os.unlink(at["doomed"])
+    return True
+
+
+@attempt
+def write_file(at: Targets) -> bool:
+    with open(at["folder"] + "/written", "wb") as file:
+        file.write(_CHANGED)
+    return os.path.exists(at["vault"])  # else it is a folder of that name in a private file system
+
+
+@attempt
+def kill_process(at: Targets) -> bool:
+    os.kill(at["victim"], signal.SIGKILL)
+    return True
+
+
+@attempt
+def ptrace(at: Targets) -> bool:
+    call(_numbers(101, 117), _PTRACE_SEIZE, at["victim"], 0, 0)
+    return True
+
+
+@attempt
+def read_memory(at: Targets) -> bool:
+    found = ctypes.create_string_buffer(len(at["secret"]))
+    mine = (ctypes.c_uint64 * 2)(ctypes.addressof(found), len(found))
+    theirs = (ctypes.c_uint64 * 2)(at["address"], len(found))
+    call(_numbers(310, 270), at["server"], mine, 1, theirs, 1, 0)
+    return found.raw == at["secret"].encode()
+
+
+@attempt
+def read_memory_by_proc(at: Targets) -> bool:
+    with open(f"/proc/{at['server']}/mem", "rb", buffering=0) as memory:
+        memory.seek(at["address"])
+        return memory.read(len(at["secret"])) == at["secret"].encode()
+
+
+@attempt
+def connect_to_unix_socket(at: Targets) -> bool:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.connect(at["socket"])
+    return True
+
+
+@attempt
+def connect_to_tcp(at: Targets) -> bool:
+    socket.create_connection(("127.0.0.1", at["port"]), 5).close()
+    return True
+
+
+@attempt
+def fork(at: Targets) -> bool:
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return True
+
+
+@attempt
+def execute(at: Targets) -> bool:
+    child = os.posix_spawn("/bin/true", ["true"], {})
+    return os.waitpid(child, 0)[1] == 0
+
+
+@attempt
+def gain_capabilities(at: Targets) -> bool:
+    if _LIBC.unshare(_NEW_USER) != 0:
+        raise OSError(ctypes.get_errno(), "unshare")
+    header, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    _LIBC.capget(header, sets)
+    return bool(sets[0])
+
+
+@attempt
+def open_document_of_another_by_proc(at: Targets) -> bool:
+    return at["secret"].encode() in _read(f"/proc/{at['server']}/fd/{at['descriptor']}")
+
+
+# What somebody tries who knows that the plain ways are closed.
+
+
+@attempt
+def openat2(at: Targets) -> bool:
+    how = struct.pack("QQQ", os.O_RDONLY, 0, 0)
+    return call(437, -100, at["vault"].encode(), how, len(how)) >= 0
+
+
+@attempt
+def open_in_the_legacy_way(at: Targets) -> bool:
+    return call(2, at["vault"].encode(), os.O_RDONLY, 0) >= 0 if _X86 else bool(_read(at["vault"]))
+
+
+@attempt
+def io_uring(at: Targets) -> bool:
+    return call(425, 4, ctypes.create_string_buffer(256)) >= 0
+
+
+@attempt
+def pidfd_getfd(at: Targets) -> bool:
+    handle = call(434, at["server"], 0)
+    return call(438, handle, at["descriptor"], 0) >= 0
+
+
+@attempt
+def memfd_and_execute(at: Targets) -> bool:
+    program = _read("/bin/true")
+    handle = call(_numbers(319, 279), b"x", 0)
+    os.write(handle, program)
+    if os.fork() == 0:
+        os.execve(handle, ["true"], {})
+    return os.waitstatus_to_exitcode(os.wait()[1]) == 0
+
+
+@attempt
+def limit_the_server(at: Targets) -> bool:
+    resource.prlimit(at["server"], resource.RLIMIT_NICE, resource.prlimit(at["server"], resource.RLIMIT_NICE))
+    return True
+
+
+@attempt
+def netlink(at: Targets) -> bool:
+    socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0).close()
+    return True
+
+
+@attempt
+def udp(at: Targets) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
+        return made.sendto(b"x", ("127.0.0.1", at["port"])) == 1
+
+
+@attempt
+def abstract_socket(at: Targets) -> bool:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.connect("\0" + at["abstract"])
+    return True
+
+
+@attempt
+def keyring(at: Targets) -> bool:
+    return call(_numbers(248, 217), b"user", b"docshare-test", b"x", 1, -3) > 0  # into the session's
+
+
+@attempt
+def shared_memory(at: Targets) -> bool:
+    return call(_numbers(29, 194), at["key"], 0, 0) >= 0  # the segment of the server
+
+
+@attempt
+def message_queue(at: Targets) -> bool:
+    return call(_numbers(68, 186), 0, 0o600) >= 0
+
+
+@attempt
+def signal_by_lease(at: Targets) -> bool:
+    one, other = socket.socketpair()
+    fcntl.fcntl(one, fcntl.F_SETOWN, at["victim"])
+    fcntl.fcntl(one, fcntl.F_SETSIG, signal.SIGTERM)
+    fcntl.fcntl(one, fcntl.F_SETFL, os.O_ASYNC)
+    return other.send(b"x") == 1
+
+
+@attempt
+def new_mount(at: Targets) -> bool:
+    if _LIBC.unshare(_NEW_USER | _NEW_MOUNTS) != 0:
+        raise OSError(ctypes.get_errno(), "unshare")
+    if _LIBC.mount(b"none", b"/proc", b"tmpfs", 0, None) != 0:
+        raise OSError(ctypes.get_errno(), "mount")
+    return True
+
+
+@attempt
+def become_root_again(at: Targets) -> bool:
+    os.setresuid(os.getuid(), os.getuid(), os.getuid())  # refused to who may change no user at all
+    return True
+
+
+@attempt
+def run_written_code(at: Targets) -> bool:
+    code = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    code.close()
+    return True
+
+
+@attempt
+def list_processes(at: Targets) -> bool:
+    return str(at["server"]) in os.listdir("/proc")
+
+
+@attempt
+def truncate_what_is_open(at: Targets) -> bool:
+    for handle in range(3, 48):
+        try:
+            path = f"/proc/self/fd/{handle}"
+            if os.path.realpath(path) == at["document"]:
+                with open(path, "r+b") as file:
+                    file.truncate(0)
+                return True
+        except OSError:
+            continue
+    raise OSError("nothing is open")
+
+
+@attempt
+def write_into_the_document(at: Targets) -> bool:
+    for handle in range(3, 48):
+        try:
+            if os.fstat(handle).st_size == at["document_size"]:
+                return os.pwrite(handle, b"x", 0) == 1
+        except OSError:
+            continue
+    with open(at["document"], "r+b") as file:  # not open here
+        return file.write(b"x") == 1
+
+
+@attempt
+def hand_descriptors_back(at: Targets) -> bool:
+    own, _other = socket.socketpair()
+    for handle in (*range(3, 12), own.fileno()):
+        try:
+            with socket.socket(fileno=os.dup(handle)) as made:
+                if made.family == socket.AF_UNIX and made.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 0:
+                    return socket.send_fds(made, [b"x"], [0]) == 1
+        except OSError:
+            continue
+    return False
+
+
+def run(name: str, at: Targets) -> str:
+    """Make one attempt; returns ``achieved`` or why not. The attempt to ``breathe`` is never refused."""
+    try:
+        return "achieved" if name == BREATHE or ATTEMPTS[name](at) else "in vain"
+    except (OSError, ValueError) as error:
+        return f"refused: {error}"
+
+
+if __name__ == "__main__":  # without any confinement, or in LibreOffice's place
+    with open(sys.argv[2], "rb") as told:
+        aims = json.load(told)
+    sys.stdout.write(run(sys.argv[1], aims) + "\n")
