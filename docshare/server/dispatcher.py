@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
-from docshare.server.logs import LOGGER
+from docshare.server import faults
 from docshare.server.runtime import Runtime
 from docshare.server.services import dispatching
 from docshare.server.services.dispatching import Letter, Sent
@@ -50,15 +50,19 @@ class Dispatcher:
         self._senders.shutdown(wait=False)
 
     def _loop(self) -> None:
+        released = False
         while not self._over.is_set():
             self._woken.clear()
             self._rt.pulses[_NAME] = self._rt.clock()
             try:
+                if not released:  # at a start on a full disk nobody could, and this thread holds none yet
+                    dispatching.release(self._rt)
+                    released = True
                 self._book()
                 if not self._stopping.is_set():
                     self._hand_out()
-            except Exception:  # noqa: BLE001 - a full disk, say; what is not booked waits for the next turn
-                LOGGER.exception("deliveries stand still")
+            except Exception as error:  # noqa: BLE001 - a full disk, say; what is not booked waits for the next turn
+                faults.log(error, "deliveries have stalled")
                 self._over.wait(_LOOK_EVERY)
             if self._stopping.is_set() and self._out == 0:
                 return

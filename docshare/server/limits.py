@@ -48,6 +48,11 @@ class Limits:
         allowed = self._windows.hit(self._item(policy, limit), key)
         return self._allowance(policy, key, limit, allowed)
 
+    def give_back(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
+        """Take back the newest request of ``key`` that ``hit`` counted; returns what is left then."""
+        self._memory.release(self._item(policy, limit).key_for(key))
+        return self.look(policy, key, limit)
+
     def look(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
         """What ``hit`` would answer now, without counting."""
         return self._allowance(policy, key, limit, None)
@@ -122,6 +127,13 @@ class _Memory(Storage, MovingWindowSupport):
         with self._lock:
             arrivals = self._recent(key, now, expiry)
             return (arrivals[0] if arrivals else now) / SECOND, len(arrivals)
+
+    def release(self, key: str) -> None:
+        """Forget the newest arrival of ``key``."""
+        with self._lock:
+            arrivals = self._arrivals.get(key)
+            if arrivals:
+                arrivals.pop()
 
     def _recent(self, key: str, now: int, expiry: int) -> "array[int]":
         arrivals = self._arrivals.get(key)

@@ -3,6 +3,7 @@ holder dies."""
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -25,8 +26,9 @@ class DirectoryLock:
         except OSError:
             os.close(handle)
             raise AlreadyLocked(str(self._path.parent)) from None
-        os.ftruncate(handle, 0)
-        os.write(handle, f"{os.getpid()}\n".encode())
+        with suppress(OSError):  # for people who look into the file; the lock holds without it
+            os.ftruncate(handle, 0)
+            os.write(handle, f"{os.getpid()}\n".encode())
         self._handle = handle
         return self
 

@@ -6,7 +6,6 @@ at who sends it. This parser asks the judge when the header block is complete, a
 
 import logging
 import re
-import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 from waitress.buffers import OverflowableBuffer
 from waitress.parser import HTTPRequestParser, ParsingError, TransferEncodingNotImplemented
 
+from docshare.server import faults
 from docshare.server.blobs import Part
 from docshare.server.form_writer import FormWriter
 from docshare.server.framing import (
@@ -54,9 +54,14 @@ class Hooks:
         """The judge's verdict; a judge that fails is a 500, never an open door."""
         try:
             return self.judge(head)
-        except Exception:
-            LOGGER.exception("a request could not be judged")
-            return self.draw(500, head.path, "The server failed.")
+        except Exception as error:  # noqa: BLE001 - the sender learns of it, and the log says why
+            return self.fail(error, head.path)
+
+    def fail(self, error: Exception, path: str | None) -> Refuse:
+        """Log ``error`` and return the answer for it: 503 for a fault of the host, else 500."""
+        faults.log(error, "a request failed")
+        problem = faults.as_problem(error)
+        return self.draw(500, path, "The server failed.") if problem is None else self.draw(503, path, problem.detail)
 
     def draw(self, status: int, path: str | None, detail: str) -> Refuse:
         """The answer for an error of the listener itself."""
@@ -82,7 +87,6 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         super().__init__(adj)
         self.hooks = hooks
         self.peer = peer
-        self.begun = time.monotonic()
         self.version = "1.1"
         self.command = ""
         self.form: ReceivedForm | None = None
@@ -139,10 +143,10 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
             case ParsingError() | TransferEncodingNotImplemented():
                 self.error = self.draw(400, "The header block is malformed.")
             case OSError():
-                LOGGER.error("a body cannot be stored", exc_info=error)
+                faults.log(error, "a body cannot be stored")
                 self.error = self.draw(503, "The server cannot store the body now.")
             case _:
-                LOGGER.error("a request cannot be received", exc_info=error)
+                faults.log(error, "a request cannot be received")
                 self.error = self.draw(500, "The server failed while it received the request.")
 
     def _cut_short(self) -> None:
@@ -155,6 +159,10 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
     def draw(self, status: int, detail: str) -> Refuse:
         """An error answer for the address of this request, as far as that could be read."""
         return self.hooks.draw(status, target_path(bytes(self._head)), detail)
+
+    def fail(self, error: Exception) -> Refuse:
+        """Log ``error``, which the application raised, and return the answer for it."""
+        return self.hooks.fail(error, target_path(bytes(self._head)))
 
     def get_body_stream(self) -> Any:
         """``wsgi.input``: the body, empty if it went into the store."""

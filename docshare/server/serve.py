@@ -1,5 +1,6 @@
 """The running server: the listener, the jobs, and a clean stop."""
 
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -10,6 +11,7 @@ from typing import Any
 from flask import Flask
 
 from docshare.server import instance as instances
+from docshare.server.api import discovery
 from docshare.server.api.early import make_judge
 from docshare.server.api.problems import draw_error
 from docshare.server.app import create_app
@@ -18,9 +20,17 @@ from docshare.server.dispatcher import Dispatcher
 from docshare.server.instance import Instance
 from docshare.server.jobs import MAIL_JOBS, WRITE_DOWN_REFUSALS, Worker, run
 from docshare.server.listener import make_server
+from docshare.server.outbound.places import PLACES, WAITING
+from docshare.server.shell import trusted_peer
 from docshare.server.verdicts import Head, Judge, Refuse, Verdict
 
+# Tests of webhooks wait for somebody else's machine: they have threads of their own beside those of all requests.
+PARKED = PLACES + WAITING
+_PREPARE_SECONDS = 1.0  # after the start, which must not wait for it
 STOP_SECONDS = 10.0  # how long running requests may take to finish
+# The listener asks for the interpreter several times for each connection, and each time it waits for so long behind
+# threads that compute. Python's 5 ms add up to half a second when one client keeps all workers busy.
+_SWITCH_SECONDS = 0.0005
 _DEV = ("X-Docshare-Dev", "1")
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
 
@@ -46,6 +56,7 @@ class Door:
     _judge: Judge
     _parts: Callable[[], Part]
     _draw_error: Callable[[int, str | None, str], Refuse]
+    _is_proxy: Callable[[str], bool]
 
     def __init__(self, host: str, port: int, threads: int, *, dev: bool = False) -> None:
         try:
@@ -56,8 +67,9 @@ class Door:
                 judge=lambda head: self._ask(head),
                 parts=lambda: self._parts(),
                 draw_error=lambda status, path, detail: self._draw_error(status, path, detail),
-                threads=threads,
+                threads=threads + PARKED,
                 headers=[_DEV] if dev else [],
+                is_exempt=lambda peer: self._is_proxy(peer),
             )
         except OSError as error:
             raise PortTaken(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
@@ -75,6 +87,7 @@ class Door:
         self._judge = make_judge(rt)
         self._parts = rt.blobs.part
         self._draw_error = lambda status, path, detail: draw_error(rt, status, path, detail)
+        self._is_proxy = lambda peer: trusted_peer(rt, peer)
 
     def _answer(self, environ: Any, start_response: Any) -> Iterable[bytes]:
         return self._app(environ, start_response)
@@ -87,6 +100,7 @@ class Door:
 def running(door: Door, instance: Instance) -> Iterator[Running]:
     """Serve ``instance`` at ``door`` for the length of the block; running requests are finished at its end."""
     rt = instance.rt
+    sys.setswitchinterval(_SWITCH_SECONDS)
     # A request body that does not stream into the store is spooled beside it, never into a small /tmp.
     tempfile.tempdir = str(rt.config.data_dir / "tmp")
     door.put_behind(instance)
@@ -95,10 +109,14 @@ def running(door: Door, instance: Instance) -> Iterator[Running]:
     loop.start()
     for worker in workers:
         worker.start()
-    instances.announce(instance, door.url, door.server.host)
+    later = threading.Timer(_PREPARE_SECONDS, discovery.prepare, [rt.config.base_url])
+    later.daemon = True
+    later.start()
     try:
+        instances.announce(instance, door.url, door.server.host)
         yield Running(instance, door.url)
     finally:
+        later.cancel()
         for worker in workers:
             worker.stop()
         door.server.stop(STOP_SECONDS)

@@ -18,6 +18,7 @@ from docshare.server.listener import Accept, Head, Refuse, Server, Verdict, make
 
 MB = 1024 * 1024
 SMALL_BODY = 64 * 1024
+BIG = bytes(12 * MB)
 BOUNDARY = "----x7Kp"
 
 
@@ -25,8 +26,8 @@ class Rig:
     """The listener under test.
 
     ``heads``: what the judge was asked; ``calls``: the addresses the application was entered with; ``gate`` holds up
-    requests to ``/slow``. ``/files`` takes uploads up to ``max_file``, ``/refuse`` is refused, everything else takes
-    ``SMALL_BODY`` bytes.
+    requests to ``/slow``. ``/files`` takes uploads up to ``max_file``, ``/big`` answers 12 MB, ``/refuse`` is refused,
+    everything else takes ``SMALL_BODY`` bytes.
     """
 
     def __init__(self, root: Path, *, max_file: int = 8 * MB, run: bool = True, port: int = 0, **settings: Any) -> None:
@@ -81,8 +82,9 @@ class Rig:
         if path == "/slow":
             self.entered.set()
             self.gate.wait(20)
-        answer = json.dumps(self.facts(environ)).encode()
-        start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(answer)))])
+        answer = BIG if path == "/big" else json.dumps(self.facts(environ)).encode()
+        kind = "text/plain" if path == "/big" else "application/json"
+        start_response("200 OK", [("Content-Type", kind), ("Content-Length", str(len(answer)))])
         return [answer]
 
     def facts(self, environ: dict[str, Any]) -> dict[str, Any]:
@@ -130,10 +132,15 @@ class Answer:
 
 
 class Wire:
-    """One connection, in bytes."""
+    """One connection, in bytes. ``receive``: how many of them its buffer takes."""
 
-    def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
+    def __init__(self, port: int, source: str = "127.0.0.1", receive: int | None = None) -> None:
+        self.socket = socket.socket()
+        if receive is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
+        self.socket.settimeout(20)
+        self.socket.bind((source, 0))
+        self.socket.connect(("127.0.0.1", int(port)))
         self.buffer = b""
 
     def __enter__(self) -> "Wire":

@@ -1,0 +1,220 @@
+"""Who stays connected: deadlines of connections, and which of them makes room for a newcomer. Standard library only."""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from enum import IntEnum
+from ipaddress import IPv6Address
+from typing import Any, Protocol
+
+FAIR_SHARE = 4
+"""One address may hold one of so many connections. An office of 80 behind one address needs a few hundred, and its
+idle ones make room for its own newcomers."""
+LEAST_SHARE = 16
+STEP_BYTES = 16 * 1024
+"""A body or an answer that moves on by less than this within the idle time is given up: about 140 bytes a second."""
+CHURN_SECONDS = 1.0
+"""An address that replaces all its connections faster than this is not let in: accepting costs more than refusing."""
+_GRACE_SECONDS = 2.0
+_MOST_LOOKED_AT = 8
+
+
+class Phase(IntEnum):
+    """What a connection does."""
+
+    IDLE = 0  # between two requests
+    WAITING = 1  # no complete header block yet
+    LINGERING = 2  # answered, while the rest of a refused body is thrown away
+    MOVING = 3  # a body is arriving, or an answer leaving
+    RUNNING = 4  # the application is at work
+
+
+_ORDER = (
+    (Phase.IDLE, 0.0),
+    (Phase.WAITING, _GRACE_SECONDS),
+    (Phase.LINGERING, 0.0),
+    (Phase.MOVING, _GRACE_SECONDS),
+    (Phase.WAITING, 0.0),
+    (Phase.MOVING, 0.0),
+)
+"""In this order connections are closed for newcomers, the longest in its phase first. A connection that has just come
+in gets the time to send its request, and one under way the time for its next step, as long as there are others."""
+
+
+class Member(Protocol):
+    """A connection. ``peer`` is the address of the other end; the rest belongs to the Crowd."""
+
+    peer: str
+    network: str
+    phase: Phase
+    turns: int
+    since: float
+    passed: int
+
+    def delivered(self) -> int:
+        """How many bytes have moved between the two ends so far, in both directions."""
+
+    def handle_close(self) -> None:
+        """Close the connection; the crowd forgets it."""
+
+
+class _Queues:
+    """Connections of everybody or of one address, by phase, the longest in it first."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.by_phase = tuple(OrderedDict[Member, None]() for _ in Phase)
+
+    def first(self, phase: Phase) -> Member | None:
+        return next(iter(self.by_phase[phase]), None)
+
+
+class Crowd:
+    """All connections of a server, at most ``limit``.
+
+    ``share`` is how many of them one address may hold, unless ``is_exempt(address)``. ``clock`` gives monotonic
+    seconds; ``seconds`` is how long a connection may stay in each phase (no entry: as long as it takes). ``closed`` and
+    ``refused`` count what was done to make room.
+    """
+
+    def __init__(
+        self,
+        limit: int,
+        clock: Callable[[], float],
+        seconds: dict[Phase, float],
+        is_exempt: Callable[[str], bool],
+    ) -> None:
+        self.limit = limit
+        self.share = max(LEAST_SHARE, limit // FAIR_SHARE)
+        self.clock = clock
+        self._seconds = seconds
+        self._is_exempt = is_exempt
+        self._all = _Queues()
+        self._of: dict[str, _Queues] = {}
+        self.closed = 0
+        self.refused = 0
+
+    def __len__(self) -> int:
+        return self._all.size
+
+    def admit(self, peer: str) -> bool:
+        """Whether another connection from ``peer`` may come in, after making room for it if there is none."""
+        own = self._of.get(network_of(peer))
+        if own is not None and own.size >= self.share and not self._is_exempt(peer):
+            admitted = self._spare(own, at_least=CHURN_SECONDS)
+        else:
+            admitted = self._all.size < self.limit or self.make_room()
+        self.refused += not admitted
+        return admitted
+
+    def make_room(self) -> bool:
+        """Close the connection that is missed least; returns whether there was one."""
+        return self._spare(self._all)
+
+    def add(self, member: Member) -> None:
+        """A connection has been accepted."""
+        member.network = network_of(member.peer)
+        member.phase, member.turns, member.since, member.passed = Phase.WAITING, 0, self.clock(), 0
+        for queues in (self._all, self._of.setdefault(member.network, _Queues())):
+            queues.size += 1
+            queues.by_phase[Phase.WAITING][member] = None
+
+    def remove(self, member: Member) -> None:
+        """A connection is closed."""
+        own = self._of[member.network]
+        for queues in (self._all, own):
+            queues.size -= 1
+            del queues.by_phase[member.phase][member]
+        if not own.size:
+            del self._of[member.network]
+
+    def update(self, member: Member, phase: Phase, turns: int) -> None:
+        """``member`` is in ``phase`` now, with its request number ``turns``."""
+        if phase is member.phase and turns == member.turns:
+            if phase is Phase.MOVING and member.delivered() - member.passed >= STEP_BYTES:
+                self._place(member, phase)
+            return
+        member.turns = turns
+        self._place(member, phase)
+
+    def close_late(self) -> None:
+        """Close the connections that have been in their phase for too long."""
+        now = self.clock()
+        for phase, seconds in self._seconds.items():
+            while (member := self._all.first(phase)) is not None and now - member.since > seconds:
+                if not self._has_stepped(member):
+                    member.handle_close()
+
+    def _place(self, member: Member, phase: Phase) -> None:
+        for queues in (self._all, self._of[member.network]):
+            del queues.by_phase[member.phase][member]
+            queues.by_phase[phase][member] = None
+        member.phase, member.since = phase, self.clock()
+        if phase is Phase.MOVING:
+            member.passed = member.delivered()
+
+    def _spare(self, queues: _Queues, at_least: float = 0.0) -> bool:
+        """Close one of ``queues`` that has been in its phase for ``at_least`` seconds."""
+        now = self.clock()
+        for phase, seconds in _ORDER:
+            for _ in range(_MOST_LOOKED_AT):
+                member = queues.first(phase)
+                if member is None or now - member.since < max(seconds, at_least):
+                    break
+                if not self._has_stepped(member):
+                    self.closed += 1
+                    member.handle_close()
+                    return True
+        return False
+
+    def _has_stepped(self, member: Member) -> bool:
+        """Whether bytes have moved unseen, because the system buffers them; then ``member`` starts afresh."""
+        if member.phase is not Phase.MOVING or member.delivered() - member.passed < STEP_BYTES:
+            return False
+        self._place(member, Phase.MOVING)
+        return True
+
+
+class FairQueue:
+    """Requests that wait for a worker, one at a time from each address: one address waits behind itself only.
+
+    Addresses take turns in rounds; one that has not been in the last round goes first, every other time. Has the
+    methods of a deque that waitress uses; the lock of waitress guards them.
+    """
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._waiting: dict[str, deque[Any]] = {}  # an address stays in it until a round finds it without requests
+        self._fresh: deque[str] = deque()
+        self._rounds: deque[str] = deque()
+        self._rounds_next = False
+
+    def __len__(self) -> int:
+        return self._size
+
+    def append(self, channel: Any) -> None:
+        """Queue the request of ``channel``."""
+        self._size += 1
+        if channel.network not in self._waiting:
+            self._waiting[channel.network] = deque()
+            self._fresh.append(channel.network)
+        self._waiting[channel.network].append(channel)
+
+    def popleft(self) -> Any:
+        """The channel whose request is next; there must be one."""
+        while True:
+            networks = self._rounds if self._rounds and (self._rounds_next or not self._fresh) else self._fresh
+            network = networks.popleft()
+            if self._waiting[network]:
+                break
+            del self._waiting[network]
+        self._rounds_next = networks is self._fresh
+        self._rounds.append(network)
+        self._size -= 1
+        return self._waiting[network].popleft()
+
+
+def network_of(peer: str) -> str:
+    """What counts as one address: an IPv4 address, or the /64 that an IPv6 network hands to one customer."""
+    if ":" not in peer:
+        return peer
+    return str(int(IPv6Address(peer.partition("%")[0])) >> 64)

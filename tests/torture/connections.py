@@ -1,0 +1,307 @@
+"""Hold the listener's connections in every way known, and ask it for something from another address meanwhile.
+
+    python -m tests.torture.connections [ATTACK...] [--seconds N] [--descriptors N]
+
+Each attack runs in a process of its own against a fresh ``docshare serve``, all on loopback, and ends by itself. The
+line of an attack says how long ``GET /healthz`` took over new connections from 127.0.0.2 and how many of them failed.
+"""
+
+import argparse
+import contextlib
+import os
+import resource
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+VISITOR = "127.0.0.2"
+TARGET_MS = 100.0
+GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+SCRIPT = b"GET /openapi.yaml HTTP/1.1\r\nHost: localhost\r\n\r\n"
+PARTIAL = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "
+BODY = b"POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n"
+TLS = bytes.fromhex("16030100c8010000c40303") + b"\x00" * 64
+_RESET = struct.pack("ii", 1, 0)
+
+
+@dataclass(frozen=True)
+class Attack:
+    """How an attacker behaves.
+
+    ``count`` connections are held, ``reopened`` of them a second are replaced by new ones, from ``sources`` in turn;
+    the first ones come at ``pace`` a second. Each sends ``opening`` at once and ``drip`` every ``every`` seconds;
+    ``half_closed``: it says that it will send no more. All leave with a reset, which keeps their ports free. ``flood``:
+    more requests than a machine can answer, from more addresses than can be told apart from readers; it has no target.
+    """
+
+    count: int = 5000
+    reopened: int = 200
+    pace: int = 2500
+    sources: Sequence[str] = ("127.0.0.1",)
+    opening: bytes = b""
+    drip: bytes = b""
+    every: float = 3.0
+    half_closed: bool = False
+    small_window: bool = False
+    flood: bool = False
+
+
+MANY = tuple(f"127.1.{third}.{fourth}" for third in range(8) for fourth in range(1, 201))
+ATTACKS: dict[str, Attack] = {
+    "quiet": Attack(count=0, reopened=0),
+    "1500 silent, 50 reopened": Attack(count=1500, reopened=50),
+    "5000 silent, 200 reopened": Attack(),
+    "2000 idle after an answer": Attack(2000, opening=GET, pace=300),
+    "1600 addresses, 8000 silent": Attack(count=8000, sources=MANY),
+    "1600 addresses, 3000 idle": Attack(3000, sources=MANY, opening=GET, pace=300),
+    "slow headers": Attack(opening=PARTIAL, drip=b"x"),
+    "slow headers of 1600 addresses": Attack(opening=PARTIAL, drip=b"x", sources=MANY),
+    "slow bodies": Attack(opening=BODY, drip=b"x"),
+    "slow bodies of 1600 addresses": Attack(opening=BODY, drip=b"x", sources=MANY),
+    "answers never read": Attack(2000, 50, opening=SCRIPT * 40, pace=300, small_window=True),
+    "answers never read by 1600 addresses": Attack(
+        3000, 50, opening=SCRIPT * 4, sources=MANY, pace=150, small_window=True, flood=True
+    ),
+    "half closed": Attack(2000, opening=GET, half_closed=True, pace=300),
+    "pipelined": Attack(opening=GET * 5000, count=50, reopened=2),
+    "resets": Attack(count=20, reopened=2000),
+    "resets after a request": Attack(count=20, reopened=500, opening=GET),
+    "TLS": Attack(opening=TLS, count=2000, reopened=300),
+}
+
+
+def attack(port: int, how: Attack, stop: Any, opened: Any) -> None:
+    """Behave like ``how`` until ``stop`` is set; ``opened`` counts the connections made."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    held: deque[socket.socket] = deque()
+    due, dripped, number = time.monotonic(), time.monotonic(), 0
+    while not stop.is_set():
+        now = time.monotonic()
+        room = how.count - len(held)
+        replaced = min(int((now - due) * how.reopened), how.count)
+        if replaced:
+            due = now
+        for _ in range(min(replaced, len(held))):
+            _leave(held.popleft())
+        for _ in range(min(room, how.pace // 100) + replaced):
+            sock = _open(port, how, how.sources[number % len(how.sources)])
+            number += 1
+            if sock is None:
+                break
+            held.append(sock)
+        opened.value = number
+        if how.drip and now - dripped >= how.every:
+            dripped = now
+            for sock in held:
+                with contextlib.suppress(OSError):
+                    sock.send(how.drip)
+        stop.wait(0.01)
+    for sock in held:
+        _leave(sock)
+
+
+def _open(port: int, how: Attack, source: str) -> socket.socket | None:
+    sock = socket.socket()
+    sock.settimeout(1)
+    if how.small_window:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+    try:
+        sock.bind((source, 0))
+        sock.connect(("127.0.0.1", port))
+        sock.setblocking(False)
+        if how.opening:
+            sock.send(how.opening)
+        if how.half_closed:
+            sock.shutdown(socket.SHUT_WR)
+    except OSError:
+        sock.close()
+        return None
+    return sock
+
+
+def _leave(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    sock.close()
+
+
+def visit(port: int, source: str = VISITOR, timeout: float = 10) -> float:
+    """Ask once over a new connection; returns milliseconds, infinite if that failed."""
+    begun = time.perf_counter()
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout, (source, 0)) as sock:
+            sock.sendall(GET)
+            if not sock.recv(65536).startswith(b"HTTP/1.1 200"):
+                return float("inf")
+    except OSError:
+        return float("inf")
+    return (time.perf_counter() - begun) * 1000
+
+
+@contextmanager
+def served(descriptors: int | None = None) -> Iterator[tuple[int, int]]:
+    """A fresh ``docshare serve``; gives its port and its process id. ``descriptors`` is all that it may open."""
+    with tempfile.TemporaryDirectory() as home:
+        environ = {name: value for name, value in os.environ.items() if not name.startswith(("DOCSHARE_", "XDG_"))}
+        command = [sys.executable, "-m", "docshare", "serve", "--data", f"{home}/data", "--port", "0"]
+        limit = "" if descriptors is None else f"ulimit -n {descriptors}; "
+        with (
+            open(f"{home}/log", "wb") as log,
+            subprocess.Popen(
+                ["sh", "-c", f'{limit}exec "$0" "$@"', *command],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env={**environ, "HOME": home},
+            ) as child,
+        ):
+            assert child.stdout is not None
+            try:
+                address = child.stdout.readline()
+                assert address, Path(f"{home}/log").read_text()
+                yield int(address.rsplit(":", 1)[1]), child.pid
+            finally:
+                child.send_signal(signal.SIGTERM)
+                try:
+                    child.wait(30)
+                finally:
+                    child.kill()
+
+
+@contextmanager
+def attacked(port: int, how: Attack) -> Iterator[Callable[[], int]]:
+    """``how`` goes on for the length of the block; gives a function that tells how many connections were made."""
+    context = get_context("spawn")
+    stop, opened = context.Event(), context.Value("q", 0)
+    process = context.Process(target=attack, args=(port, how, stop, opened), daemon=True)
+    process.start()
+    try:
+        yield lambda: int(opened.value)
+    finally:
+        stop.set()
+        process.join(20)
+        process.kill()
+
+
+@contextmanager
+def slowhttptest(port: int, mode: str, seconds: int) -> Iterator[Callable[[], int]]:
+    """The program of that name with 1,000 connections: ``mode`` is ``headers``, ``body`` or ``read``."""
+    ways = {
+        "headers": ["-H", "-i", "5"],
+        "body": ["-B", "-i", "5", "-t", "POST", "-s", "8192"],
+        "read": ["-X", "-w", "10", "-y", "20", "-n", "5", "-z", "32", "-k", "3"],
+    }
+    target = "/oauth/token" if mode == "body" else "/openapi.yaml"
+    url = f"http://127.0.0.1:{port}{target}"
+    command = ["slowhttptest", "-c", "1000", "-r", "500", "-l", str(seconds + 5), "-p", "3", "-u", url, *ways[mode]]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        try:
+            yield lambda: 1000
+        finally:
+            child.kill()
+
+
+@dataclass
+class Figures:
+    """Milliseconds of each visit."""
+
+    times: list[float] = field(default_factory=list)
+
+    def share(self, part: float) -> float:
+        """The time that this part of the visits took at most."""
+        return sorted(self.times)[min(len(self.times) - 1, int(len(self.times) * part))]
+
+    @property
+    def failed(self) -> int:
+        return sum(time == float("inf") for time in self.times)
+
+
+def visit_all(port: int, seconds: float) -> Figures:
+    """Visit again and again for ``seconds``."""
+    figures, until = Figures(), time.monotonic() + seconds
+    while time.monotonic() < until:
+        figures.times.append(visit(port))
+        time.sleep(0.01)
+    return figures
+
+
+def open_sockets(pid: int) -> int:
+    """How many sockets that process holds."""
+    links = (_link(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd"))
+    return sum(link.startswith("socket:") for link in links)
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def measure(
+    name: str,
+    begin: Callable[[int], Any],
+    seconds: float,
+    how: Attack,
+    descriptors: int | None = None,
+) -> bool:
+    """Run one attack and print its line; returns whether the target was met, if it has one."""
+    with served(descriptors) as (port, pid):
+        visit(port)
+        before = visit_all(port, 2)
+        with begin(port) as opened:
+            until = time.monotonic() + 30
+            while opened() < how.count and time.monotonic() < until:
+                time.sleep(0.1)
+            time.sleep(2)
+            figures = visit_all(port, seconds)
+            held = open_sockets(pid)
+            made = opened()
+    reached = figures.share(0.95) <= TARGET_MS and not figures.failed
+    verdict = "no target" if how.flood else "ok" if reached else "MISSED"
+    print(
+        f"{name:38} {len(figures.times):5} visits  p50 {figures.share(0.5):7.1f}  p95 {figures.share(0.95):7.1f}  "
+        f"(before: {before.share(0.95):5.1f})  "
+        f"failed {figures.failed:4}  held {held:5}  made {made:6}  {verdict}",
+        flush=True,
+    )
+    return reached or how.flood
+
+
+def main() -> int:
+    """Measure, print, and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("attacks", nargs="*", help="parts of the names of the attacks to run; all by default")
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--descriptors", type=int)
+    args = parser.parse_args()
+    wanted = [name for name in ATTACKS if not args.attacks or any(part in name for part in args.attacks)]
+    reached = []
+    for name in wanted:
+        how = ATTACKS[name]
+        reached.append(measure(name, partial(attacked, how=how), args.seconds, how, args.descriptors))
+    if not args.attacks or "slowhttptest" in args.attacks:
+        for mode in ("headers", "body", "read") if shutil.which("slowhttptest") else ():
+            begin = partial(slowhttptest, mode=mode, seconds=int(args.seconds))
+            reached.append(measure(f"slowhttptest {mode}", begin, args.seconds, Attack(1000), args.descriptors))
+    if not args.attacks or "descriptors" in args.attacks:
+        reached.append(measure("256 descriptors", partial(attacked, how=Attack()), args.seconds, Attack(), 256))
+    return 0 if all(reached) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

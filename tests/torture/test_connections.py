@@ -1,0 +1,59 @@
+"""The short form: crowds of connections against a real server, and facts that are counted."""
+
+import resource
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.torture.connections import ATTACKS, MANY, Attack, attacked, open_sockets, served, visit
+
+LIMIT = 2000
+SHARE = 500
+FEW = 256
+VISITS = 10
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[int, int]]:
+    with served() as (port, pid):
+        yield port, pid
+
+
+def gather(how: Attack, port: int, pid: int) -> int:
+    """Run an attack, visit from another address meanwhile, and return how many sockets the server held at most."""
+    with attacked(port, how) as opened:
+        held, answered, turns = 0, 0, 0
+        while opened() < how.count or answered < VISITS:
+            answered += visit(port, timeout=60) < float("inf")
+            held = max(held, open_sockets(pid))
+            turns += 1
+            assert turns < 2000, f"{opened()} opened, {answered} answered"
+        assert answered == turns
+        return held
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "most"),
+    [
+        ("5000 silent, 200 reopened", 1500, SHARE),
+        ("1600 addresses, 8000 silent", 2500, LIMIT),
+        ("slow headers of 1600 addresses", 2500, LIMIT),
+        ("slow bodies", 800, SHARE),
+        ("half closed", 200, SHARE),
+        ("pipelined", 3, SHARE),
+        ("resets", 20, SHARE),
+        ("TLS", 800, SHARE),
+    ],
+)
+def test_another_address_is_always_answered(server: tuple[int, int], name: str, count: int, most: int) -> None:
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 5000:
+        most = LIMIT
+    how = replace(ATTACKS[name], count=count, sources=MANY if "addresses" in name else ("127.0.0.1",))
+    assert gather(how, *server) <= most + 20
+
+
+def test_a_server_with_few_descriptors_stays_reachable() -> None:
+    with served(FEW) as (port, pid):
+        assert gather(Attack(count=600, reopened=0), port, pid) < FEW
+        assert gather(Attack(count=600, reopened=0, sources=MANY), port, pid) < FEW
