@@ -11,12 +11,25 @@ def version_line() -> str:
     return f"docshare {__version__} (python {'.'.join(map(str, sys.version_info[:3]))}, API v1)"
 
 
+def print_version() -> int:
+    """Answer ``--version``; 1 where standard output is closed or full."""
+    try:
+        if sys.stdout is None:
+            raise OSError("it is closed")
+        print(version_line(), flush=True)  # noqa: T201
+    except OSError as error:
+        sys.stdout = None  # or the interpreter tries once more at its end, and complains
+        if sys.stderr is not None:
+            print(f"error: cannot write to standard output: {error.strerror or error}", file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
 def main() -> int:
     """Run the command line of this process; returns the exit code."""
     argv = sys.argv[1:]
     if argv == ["--version"]:
-        print(version_line())  # noqa: T201
-        return 0
+        return print_version()
     if argv[:1] == ["__complete"]:
         from docshare.cli.words import answer
 

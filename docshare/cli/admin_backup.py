@@ -34,8 +34,9 @@ BACKUP = Spec(
     plain=("path", "bytes", "files", "blobs", "sha256", "seconds", "written"),
     fields=("damaged",),
 )
-_ARCHIVES = (".tar", ".tar.gz", ".tgz")
-_ZSTD = "docshare admin backup - | zstd > {}"
+_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst")
+_OTHER_PACKERS = {".zst": "zstd", ".xz": "xz", ".bz2": "bzip2", ".age": "age -r RECIPIENT", ".gpg": "gpg -e"}
+_ZSTD_LEVEL = 3
 _GZIP_LEVEL = 1  # documents are compressed already; the database is what gets smaller
 STREAM = "-"
 
@@ -43,8 +44,8 @@ STREAM = "-"
 @app.command("backup", spec=BACKUP)
 def backup(
     context: typer.Context,
-    out: Annotated[str, typer.Argument(metavar="OUT", help="FILE.tar, FILE.tar.gz, a directory, or - for stdout.")],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an archive that exists.")] = False,
+    out: Annotated[str, typer.Argument(metavar="OUT", help="FILE.tar, .tar.gz, .tar.zst, a directory, or -.")],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an archive, or another instance's backup.")] = False,
     without_key: Annotated[
         bool, typer.Option("--without-key", help="Leave out the key that opens the secrets in the database.")
     ] = False,
@@ -76,7 +77,7 @@ def backup(
     if dry_run:
         return _would_back_up(ctx, directory, out)
     began = ctx.monotonic()
-    with troubles(directory), _sink(ctx, target) as (sink, staging):
+    with troubles(directory), _sink(ctx, target, force) as (sink, staging):
         made = _made(ctx, directory, sink, staging or directory / "tmp" / "backup.db", with_key=not without_key)
     row = {"path": out, **totals(made.manifest, made.sha256, ctx.monotonic() - began), "written": made.written}
     if target is None:
@@ -91,9 +92,13 @@ def _require_target(ctx: Context, target: Path | None, force: bool) -> None:
         if ctx.stdout_tty:
             raise Stop(ExitCode.USAGE, "a backup is not for a terminal", hint="Redirect stdout, or name a file.")
         return
-    if target.name.endswith((".zst", ".xz", ".bz2", ".age", ".gpg", ".zip")):
-        raise Stop(ExitCode.USAGE, f"cannot write {target.suffix}: only {', '.join(_ARCHIVES)} and directories",
-                   hint=f"Pipe it: {_ZSTD.format(target.name)}")  # fmt: skip
+    if not _is_archive(target) and target.suffix in (*_OTHER_PACKERS, ".zip"):
+        packer = _OTHER_PACKERS.get(target.suffix)
+        raise Stop(
+            ExitCode.USAGE,
+            f"cannot write {target.suffix}: only {', '.join(_ARCHIVES)} and directories",
+            hint=f"Pipe it: docshare admin backup - | {packer} > {target.name}" if packer else "",
+        )
     if not _is_archive(target):
         from docshare.server.backup.archive import require_free
 
@@ -112,9 +117,9 @@ def _is_archive(target: Path) -> bool:
 
 
 @contextmanager
-def _sink(ctx: Context, target: Path | None) -> "Iterator[tuple[Sink, Path | None]]":
+def _sink(ctx: Context, target: Path | None, force: bool) -> "Iterator[tuple[Sink, Path | None]]":
     """Where the backup goes, and where the copy of the database lies meanwhile; it is in place when the block ends."""
-    from docshare.server.backup.archive import DirectorySink, TarSink
+    from docshare.server.backup.archive import DirectorySink, OtherInstance, TarSink
 
     if target is None:
         ctx.flush()
@@ -124,8 +129,14 @@ def _sink(ctx: Context, target: Path | None) -> "Iterator[tuple[Sink, Path | Non
         with _archive(target, part) as stream:
             yield TarSink(stream), target.with_name(f"{target.name}.db.part")
     else:
-        sink = DirectorySink(target)
-        yield sink, target / "docshare.db.copy"
+        try:
+            yield DirectorySink(target, takeover=force), target / "docshare.db.copy"
+        except OtherInstance:
+            raise Stop(
+                ExitCode.CONFLICT,
+                f"{target} holds the backup of another instance",
+                hint="Name another directory, or give --force to replace that backup.",
+            ) from None
 
 
 @contextmanager
@@ -135,7 +146,12 @@ def _archive(target: Path, part: Path) -> Iterator[IO[bytes]]:
     part.unlink(missing_ok=True)
     try:
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb", buffering=1 << 20) as file:
-            if target.name.endswith("z"):
+            if target.name.endswith("zst"):
+                import zstandard
+
+                with zstandard.ZstdCompressor(level=_ZSTD_LEVEL).stream_writer(file, closefd=False) as packed:
+                    yield packed
+            elif target.name.endswith("z"):
                 with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as packed:
                     yield packed  # type: ignore[misc]  # as good a stream as any
             else:

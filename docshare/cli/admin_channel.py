@@ -1,5 +1,7 @@
 """The way of ``docshare admin`` to an instance: through its running server or, where none runs, in this process."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,7 +43,7 @@ def ask(directory: Path, command: str, args: dict[str, str]) -> Any:
     last = owner_of(directory) if directory.is_dir() else None
     try:
         config = load({"data_dir": directory}, current().env, directory, last.base_url if last else _DEFAULT_URL)
-        with open_instance(config) as instance:
+        with troubles_of_data(directory), open_instance(config) as instance:
             from docshare.server.admin import run
 
             return run(instance.rt, command, args)
@@ -49,6 +51,31 @@ def ask(directory: Path, command: str, args: dict[str, str]) -> Any:
         return _hand_over(directory, command, args)
     except (ConfigError, TooNew) as error:
         raise Stop(ExitCode.USAGE, str(error)) from None
+
+
+@contextmanager
+def troubles_of_data(data_dir: Path) -> Iterator[None]:
+    """Turn what can be wrong with a data directory that is opened into words: Stop (13) for a damaged database, (11)
+    for a full or failing disk, (2) for a directory that cannot be used."""
+    import shlex
+    import sqlite3
+
+    import peewee
+
+    from docshare.server import faults
+
+    try:
+        yield
+    except (sqlite3.DatabaseError, peewee.DatabaseError, OSError) as error:
+        fault = faults.fault_of(error)
+        if fault is faults.DAMAGED:
+            hint = f"See what is whole: docshare admin check --data {shlex.quote(str(data_dir))}; docshare help backup"
+            raise Stop(ExitCode.CHECK_FAILED, f"the database in {data_dir} is damaged: {error}", hint=hint) from None
+        if fault is not None:
+            raise Stop(ExitCode.UNREACHABLE, f"cannot open {data_dir}: {fault.log}", hint=fault.hint) from None
+        if not isinstance(error, OSError):
+            raise
+        raise Stop(ExitCode.USAGE, f"cannot use {error.filename or data_dir}: {error.strerror or error}") from None
 
 
 def holds_data(directory: Path) -> bool:

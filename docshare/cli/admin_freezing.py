@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.admin_channel import Data, changed
+from docshare.cli.admin_channel import Data, asked, changed
 from docshare.cli.arguments import FILE_HELP, of_reported
 from docshare.cli.context import current
 from docshare.cli.dry_run import Doing
-from docshare.cli.exits import ExitCode
+from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.output import Column, Spec
 from docshare.cli.typer_compat import App
 
@@ -24,11 +24,26 @@ FROZEN = Spec(
     id="uuid",
 )
 
+LIST = Spec(
+    table=(*FROZEN.table, Column("owner", "OWNER", rank=1, flexible=True)),
+    plain=(*FROZEN.plain, "owner"),
+    id="uuid",
+    empty="no file is frozen",
+)
+
 File = Annotated[str, typer.Argument(metavar="FILE", help=f"{FILE_HELP} Also a link made for one recipient.")]
 
 
-@app.command("freeze", spec=FROZEN)
-def freeze(context: typer.Context, file: File, data: Data = None, dry_run: Doing = False) -> ExitCode:
+@app.command("freeze", spec=LIST)
+def freeze(
+    context: typer.Context,
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE", help=f"{FILE_HELP} Also a link made for one recipient.")
+    ] = None,
+    listing: Annotated[bool, typer.Option("--list", help="List the frozen files instead.")] = False,
+    data: Data = None,
+    dry_run: Doing = False,
+) -> ExitCode:
     """Freeze the links of a file while it is being reviewed.
 
     Readers get a page that says so and nothing of the document; its owner keeps reading it. The design tool cannot
@@ -38,7 +53,13 @@ def freeze(context: typer.Context, file: File, data: Data = None, dry_run: Doing
 
       docshare admin freeze aB3dE5fG7hJ9
       docshare admin freeze https://docs.example.com/offer
+      docshare admin freeze --list
     """
+    if listing == (file is not None):
+        raise Stop(ExitCode.USAGE, "give a FILE or --list, and not both")
+    if file is None:
+        current().emit(asked(context, data, "frozen"), LIST)
+        return ExitCode.OK
     return changed(context, data, dry_run, FROZEN, "freeze", file=of_reported(current(), file))
 
 

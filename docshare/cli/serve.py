@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from docshare.cli.context import Context, activated, current
-from docshare.cli.errand import Errand, sleep_until, stopped_by_signals
+from docshare.cli.errand import Errand, sleep_until, stopped_by_signals, throw_away
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.typer_compat import App, TyperCommand
 
@@ -28,7 +28,6 @@ _HERE = "127.0.0.1"
 _ANY_URL = "http://127.0.0.1"  # until the port is known
 _LOOPBACK = ("127.0.0.0/8", "::1/128", "localhost")
 _JOBS_KEY = "serve"
-_PROFILE = "local"
 _ERRAND_SECONDS = 30.0  # how long a command behind --exec may take to end after SIGTERM
 _TIDYING_SECONDS = 0.2  # how long the errand may take to clear its status line before anything is said below it
 
@@ -136,7 +135,7 @@ def serve(
         ready_file=ready_file,
         print_env=print_env,
     )
-    _configure_log(log, quiet=bool(plan.shares or plan.command))
+    _configure_log(ctx, log, quiet=bool(plan.shares or plan.command))
     raise typer.Exit(_run(ctx, plan))
 
 
@@ -198,10 +197,13 @@ def _owner(data_dir: Path) -> "Owner | None":
 
 @contextmanager
 def _started(ctx: Context, plan: Plan) -> "Iterator[Running]":
+    from docshare.cli.admin_channel import troubles_of_data
     from docshare.server.instance import open_instance
     from docshare.server.lock import AlreadyLocked
     from docshare.server.migrations import TooNew
+    from docshare.server.pdf.probe import Unconfined
     from docshare.server.serve import Door, PortTaken, running
+    from docshare.server.services import surroundings
 
     threads = _config(ctx, plan, _ANY_URL).threads
     try:
@@ -211,11 +213,15 @@ def _started(ctx: Context, plan: Plan) -> "Iterator[Running]":
     config = _config(ctx, plan, door.url)
     with ExitStack() as stack:
         try:
-            instance = stack.enter_context(open_instance(config))
+            with troubles_of_data(config.data_dir):
+                instance = stack.enter_context(open_instance(config))
+            surroundings.require_confinement(instance.rt)
         except AlreadyLocked:
             raise Stop(ExitCode.CONFLICT, f"another docshare process is using {config.data_dir}") from None
         except TooNew as error:
             raise Stop(ExitCode.USAGE, str(error)) from None
+        except Unconfined as error:
+            raise Stop(ExitCode.USAGE, str(error), hint=error.hint) from None
         yield stack.enter_context(running(door, instance))
 
 
@@ -235,7 +241,14 @@ def _host(ctx: Context, plan: Plan, server: "Running", stop: threading.Event) ->
             token = key["key"]
             if not plan.print_env:
                 stack.callback(run, rt, "key revoke", {"uuid": key["uuid"]})
-        _say_ready(ctx, plan, rt.config.base_url, token)
+        try:
+            _say_ready(ctx, plan, rt.config.base_url, token)
+        except Stop as stop_:
+            if plan.shares or plan.print_env:
+                raise
+            ctx.warn(f"{stop_.detail}; the server runs all the same")  # as a daemon without streams does
+        _note_in_log(ctx, "started", url=server.url, baseUrl=rt.config.base_url, dataDir=str(rt.config.data_dir))
+        stack.callback(_note_in_log, ctx, "stopped", url=server.url)
         return _until_stopped(ctx, plan, stop, Address(server.url, rt.config.base_url, token))
 
 
@@ -261,8 +274,11 @@ def _join(ctx: Context, plan: Plan, data_dir: Path, owner: "Owner", stop: thread
 
 def _until_stopped(ctx: Context, plan: Plan, stop: threading.Event, address: Address) -> int:
     """Do what was asked beside serving until that ends or a signal comes; returns the exit code."""
+    env = {**ctx.env, "DOCSHARE_URL": address.url, "DOCSHARE_TOKEN": address.token}
+    if plan.settings["data_dir"] is not None:
+        env["DOCSHARE_DATA_DIR"] = str(Path(plan.settings["data_dir"]).expanduser().absolute())
     mine = ctx.beside(
-        env={**ctx.env, "DOCSHARE_URL": address.url, "DOCSHARE_TOKEN": address.token},
+        env=throw_away(env, plan.settings["data_dir"]) if plan.ephemeral else env,
         sleep=lambda seconds: sleep_until(stop, seconds),
     )
     errand = Errand(lambda: _work(mine, plan, address.base_url, stop), stop)
@@ -319,10 +335,21 @@ def _terminate_at(stop: threading.Event, child: "subprocess.Popen[bytes]") -> No
     child.terminate()
 
 
-def _configure_log(log: str, *, quiet: bool) -> None:
-    from docshare.server.logs import configure
+def _configure_log(ctx: Context, log: str, *, quiet: bool) -> None:
+    import logging
+
+    from docshare.server.logs import LOGGER, configure
 
     configure(log, access=not quiet)
+    if log == "json":  # from here on every line on stderr is one
+        ctx.log = lambda text, role: LOGGER.log(logging.WARNING if role in ("warn", "error") else logging.INFO, text)
+
+
+def _note_in_log(ctx: Context, event: str, **facts: object) -> None:
+    from docshare.server.logs import LOGGER
+
+    if ctx.log is not None:
+        LOGGER.info(event, extra=facts)
 
 
 def _tier(word: str) -> Any:
@@ -333,40 +360,20 @@ def _tier(word: str) -> Any:
 
 def _welcome(ctx: Context, plan: Plan, server: "Running", first: "FirstRun") -> None:
     """Set up the profile "local" for the default data directory; elsewhere show a new owner's key, once."""
+    from docshare.cli.sharing import keep_profile
+
     url = server.instance.rt.config.base_url
     if plan.ephemeral:
         return
     if plan.settings["data_dir"] is None:
-        _remember_locally(ctx, server, url, first)
+        keep_profile(ctx, server.instance, first)
+    elif first.api_key and ctx.log is not None:
+        ctx.note(
+            f"an owner was made; for a key: docshare admin key create {shlex.quote(first.account.email)} --data DIR"
+        )
     elif first.api_key:
         ctx.err(f"owner's API key, shown once: {first.api_key}")
         ctx.note(f"to use it from another terminal: docshare profile add NAME --url {shlex.quote(url)} --with-token")
-
-
-def _remember_locally(ctx: Context, server: "Running", url: str, first: "FirstRun") -> None:
-    from docshare.cli import sharing
-    from docshare.cli.config import save_profile
-    from docshare.cli.credentials import Credential, load, save
-    from docshare.contract.problems import Problem
-    from docshare.server.services import callers
-
-    saved, api_key = load(ctx.config_dir, _PROFILE), first.api_key
-    if api_key is None and saved is None:  # such as a backup that was put back on another machine
-        sharing.introduce(ctx, _PROFILE, url, first.account.email)
-    if api_key is None and saved is not None:
-        try:
-            callers.authenticate(server.instance.rt, f"Bearer {saved.token}")
-        except Problem:
-            return  # the profile "local" belongs to somebody else's server; it stays as it is
-        api_key = saved.token
-    if api_key is None or (saved is not None and saved.token != api_key):
-        if api_key:
-            ctx.err(f'the profile "{_PROFILE}" is taken; the API key of the new owner, shown once: {api_key}')
-        return
-    save_profile(ctx.config_dir, _PROFILE, {"url": url})
-    save(ctx.config_dir, _PROFILE, Credential(url, api_key))
-    if saved is None:
-        ctx.note(f'first run: data in {server.instance.rt.config.data_dir}, profile "{_PROFILE}" set up')
 
 
 def _warn_if_exposed(ctx: Context, plan: Plan, base_url: str) -> None:

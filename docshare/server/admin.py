@@ -149,6 +149,7 @@ COMMANDS: dict[str, Command] = {
     "deliveries list": Command(_deliveries_list),
     "deliveries show": Command(_deliveries_show, needs=("id",)),
     "deliveries retry": Command(_deliveries_retry, needs=("id",)),
+    "frozen": Command(lambda runtime, args: freezing.list_frozen(runtime)),
     "freeze": Command(lambda runtime, args: freezing.freeze(runtime, args["file"]), needs=("file",)),
     "unfreeze": Command(lambda runtime, args: freezing.unfreeze(runtime, args["file"]), needs=("file",)),
     "hotspot add": Command(

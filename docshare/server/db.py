@@ -4,13 +4,14 @@ The lock is not only for speed: two connections that write or checkpoint at the 
 database in the SQLite versions that stable distributions ship.
 """
 
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
-from peewee import DatabaseProxy, SqliteDatabase
+from peewee import DatabaseError, DatabaseProxy, OperationalError, SqliteDatabase
 
 # Bound by ``Store`` when a server starts; the models refer to it.
 database: Any = DatabaseProxy()
@@ -37,6 +38,20 @@ class _Sqlite(SqliteDatabase):
         connection = super()._connect()  # type: ignore[misc]  # its stubs leave out what subclasses may extend
         self.opened.append(connection)
         return connection
+
+    def _in_transaction(self) -> bool:
+        return bool(cast(sqlite3.Connection, self.connection()).in_transaction)  # type: ignore[no-untyped-call]
+
+    def commit(self) -> None:
+        """Commit, and fail if SQLite has rolled the transaction back by itself meanwhile."""
+        if not self._in_transaction():
+            raise OperationalError("the transaction was rolled back before its commit")
+        super().commit()
+
+    def rollback(self) -> None:
+        """Roll back, unless SQLite did so by itself, as it does when the disk is full or fails."""
+        if self._in_transaction():
+            super().rollback()
 
 
 _REMEMBERED = 1024  # rows; a few hundred bytes each
@@ -138,7 +153,8 @@ class Store:
     def close(self) -> None:
         """Fold the WAL into the file and close every connection; nobody may use the store afterwards."""
         with self._lock:
-            self.sqlite.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            with suppress(DatabaseError):  # of a full disk; the next start reads the log
+                self.sqlite.execute_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             self.sqlite.close()
             while self.sqlite.opened:
                 self.sqlite.opened.pop().close()

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from docshare.server import faults, reserve
 from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime
 from docshare.server.services import (
@@ -42,6 +43,7 @@ JOBS: tuple[Job, ...] = (
     Job("destroy what a backup held", 5, lambda rt: rt.blobs.settle()),
     Job("destroy what expired unclaimed", 5, sweeps.expire_unclaimed),
     WRITE_DOWN_REFUSALS,
+    Job("hold back room on the disk", 60, lambda rt: reserve.keep(rt.config.data_dir)),
     Job("forget old sign-ins", 3600, sweeps.forget_sign_ins),
     Job("forget tokens of lost files", 3600, tokens.forget_lost),
     Job("forget sessions that were not counted", 3600, viewing.forget_uncounted),
@@ -93,8 +95,8 @@ def run(rt: Runtime, job: Job) -> None:
     """Run one job now; an error is logged, never raised."""
     try:
         done = job.run(rt)
-    except Exception:  # noqa: BLE001 - a job must not take the others down
-        LOGGER.exception("job failed", extra={"job": job.name})
+    except Exception as error:  # noqa: BLE001 - a job must not take the others down
+        faults.log(error, "job failed", job=job.name)
         return
     if done:
         LOGGER.info("job done", extra={"job": job.name, "count": done})

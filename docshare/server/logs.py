@@ -13,6 +13,7 @@ from typing import Any
 from docshare.contract.wire import instant
 
 LOGGER = logging.getLogger("docshare")
+_FOR_PROGRAMS = ("client", "account")  # who asked: in the lines that other programs search, not on a terminal
 _GATHER_SECONDS = 0.05
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime"}
 
@@ -25,7 +26,7 @@ class TextLines(logging.Formatter):
     """``2026-01-31T09:00:00.000Z info  message key=value``"""
 
     def format(self, record: logging.LogRecord) -> str:
-        facts = "".join(f" {key}={value}" for key, value in _extras(record).items())
+        facts = "".join(f" {key}={value}" for key, value in _extras(record).items() if key not in _FOR_PROGRAMS)
         line = f"{instant(int(record.created * 1000))} {record.levelname.lower():<7} {record.getMessage()}{facts}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 

@@ -7,9 +7,12 @@ from typing import cast
 from flask import Flask, current_app, request
 
 from docshare.server.location import country_code
+from docshare.server.logs import LOGGER
+from docshare.server.probing import is_within
 from docshare.server.runtime import Runtime
 
 _EXTENSION = "docshare"
+_HEALTH = "/healthz"  # docshare doctor makes up such headers there
 _HOP_WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5}", re.ASCII)
 
 
@@ -28,13 +31,19 @@ def client_address() -> str:
     return forwarded_address(rt(), request.remote_addr or "", request.headers.get("X-Forwarded-For"))
 
 
+def notice_forwarding() -> None:
+    """Warn of a proxy that is not trusted. Everybody behind it is one address with one budget of unknown links, and a
+    single reader who uses that up closes all links for all."""
+    runtime, peer = rt(), request.remote_addr or ""
+    if "X-Forwarded-For" not in request.headers or request.path == _HEALTH or trusted_peer(runtime, peer):
+        return
+    if runtime.forwarders.note(peer, runtime.clock()):
+        LOGGER.warning("proxy not trusted", extra={"peer": peer, "fix": f"DOCSHARE_TRUSTED_PROXIES={peer}"})
+
+
 def trusted_peer(runtime: Runtime, peer: str) -> bool:
     """Whether ``peer``, the address at the other end of the socket, is a proxy the operator trusts."""
-    try:
-        address = ipaddress.ip_address(peer)
-    except ValueError:
-        return False
-    return any(address in network for network in runtime.config.trusted_proxies)
+    return is_within(peer, runtime.config.trusted_proxies)
 
 
 def forwarded_address(runtime: Runtime, peer: str, forwarded: str | None) -> str:

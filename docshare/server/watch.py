@@ -6,7 +6,7 @@ import time
 from flask import Flask, Response, g, request
 
 from docshare.server.logs import LOGGER
-from docshare.server.shell import rt
+from docshare.server.shell import client_address, notice_forwarding, rt
 
 _HEADER = "X-Request-Id"
 
@@ -18,6 +18,7 @@ def watch(app: Flask) -> None:
     def _begin() -> None:
         g.request_id = rt().token(16)
         g.begun = time.monotonic()
+        notice_forwarding()
 
     @app.after_request
     def _end(response: Response) -> Response:
@@ -32,6 +33,14 @@ def watch(app: Flask) -> None:
                     "status": response.status_code,
                     "ms": round((time.monotonic() - g.begun) * 1000, 1),
                     "request": g.request_id,
+                    "client": client_address(),
+                    "account": _account(),
                 },
             )
         return response
+
+
+def _account() -> str | None:
+    """The UUID of the account whose credential was shown, if any was."""
+    caller = getattr(g.get("admission"), "caller", None)
+    return None if caller is None else caller.uuid or None

@@ -60,12 +60,12 @@ def test_an_instance_in_order_has_nothing_to_mend(doctor: Doctor, make: Callable
     rows = doctor(world)
     assert {name: row["ok"] for name, row in rows.items()} == {
         "process": True, "disk": True, "permissions": True, "database": True, "schema": True, "wal": True, "jobs": True,
-        "deliveries": True, "outbox": True, "smtp": None, "converter": False, "egress": None, "design-keys": None,
-        "countries": None, "proxies": None,
+        "deliveries": True, "outbox": True, "smtp": None, "confinement": True, "converter": False, "egress": None,
+        "design-keys": None, "countries": None, "proxies": None,
     }  # fmt: skip
     assert rows["converter"]["level"] == "warning"
     assert "libreoffice" in rows["converter"]["fix"]
-    assert rows["schema"]["detail"] == "schema step 7 of 7"
+    assert rows["schema"]["detail"] == "schema step 10 of 10"
 
 
 def test_data_that_others_can_read_is_named_with_the_command(doctor: Doctor, make: Callable[..., World]) -> None:
@@ -227,7 +227,8 @@ def test_where_no_server_runs_the_data_is_looked_at_all_the_same(shell: Shell, t
         "process": None, "permissions": True, "database": True, "jobs": None,
     }  # fmt: skip
     assert broken.code == 13
-    assert rows_of(broken)["report"]["detail"] == "file is not a database"
+    detail = rows_of(broken)["report"]["detail"]
+    assert detail == f"the database in {folder} is damaged: file is not a database"
 
 
 def test_a_setting_that_stops_the_server_is_named(shell: Shell, tmp_path: Path) -> None:

@@ -29,9 +29,12 @@ def test_a_link_is_frozen_and_opened_again(tmp_path: Path, env: dict[str, str]) 
         frozen = admin(env, "freeze", made["shortId"])
         assert list(frozen) == ["uuid", "shortId", "originalName", "frozenAt"]
         assert (frozen["uuid"], frozen["originalName"]) == (made["uuid"], "a.pdf")
+        assert admin(env, "freeze", "--list") == [{**frozen, "owner": "owner@example.com"}]
         page = requests.get(made["shareUrl"], timeout=10)
         assert (page.status_code, "This link is on hold" in page.text) == (403, True)
     assert "frozenAt" not in admin(env, "unfreeze", made["uuid"])
+    assert admin(env, "freeze", "--list") == []
+    assert docshare("admin", "freeze", env=env).returncode == 2
     with served(tmp_path) as server:
         assert requests.get(f"{server.url}/{made['shortId']}", timeout=10).status_code == 200
 

@@ -179,6 +179,54 @@ def test_exec_lends_the_server_and_returns_its_exit_code(env: dict[str, str], tm
     assert not (tmp_path / "config" / "config.toml").exists(), "nothing of the user's is touched by --ephemeral"
 
 
+def test_a_data_directory_that_is_none_and_a_damaged_database_are_told_in_words(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    done = docshare("serve", "--data", "/dev/null", "--port", "0", env=env)
+    assert (done.returncode, "Errno" in done.stderr, "/dev/null is not a directory" in done.stderr) == (2, False, True)
+    assert docshare("admin", "account", "create", "ada@example.com", env=env).returncode == 0
+    database = tmp_path / "data" / "docshare.db"
+    content = database.read_bytes()
+    database.write_bytes(content[:100] + b"Z" * 32_000 + content[32_100:])
+    for line in (["serve", "--port", "0"], ["admin", "account", "list"]):
+        done = docshare(*line, env=env)
+        assert (done.returncode, "docshare admin check --data" in done.stderr) == (13, True), done.stderr
+    assert not (tmp_path / "state" / "crash.log").exists()
+
+
+def test_an_ephemeral_server_leaves_no_trace_and_knows_its_own_uploads(env: dict[str, str], tmp_path: Path) -> None:
+    report = tmp_path / "report.pdf"
+    report.write_bytes(simple_pdf(pages=3))
+    program = f"{sys.executable} -m docshare"
+    script = (
+        f"{program} upload {report} && {program} ls && {program} show @last --json && {program} trigger file.viewed"
+    )
+    done = docshare("serve", "--ephemeral", "--port", "0", "--exec", "sh", "-c", f"{script} --file @last", env=env)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["report.pdf"]
+
+
+def test_what_is_shared_by_another_server_stays_the_last_upload_of_this_one(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    report = tmp_path / "report.pdf"
+    report.write_bytes(simple_pdf(pages=3))
+    process, _ = start("--port", "0", env=env)
+    try:
+        link = docshare("upload", str(report), env=env).stdout.strip()
+        docshare("serve", "--ephemeral", "--port", "0", "--exec", *COMMAND, "upload", str(report), env=env)
+        shown = docshare("show", "@last", "--fields", "shareUrl", env=env)
+    finally:
+        stop(process)
+    assert (shown.returncode, shown.stdout.strip()) == (0, link), shown.stderr
+    process, url = start("--port", "0", env=env)  # at another port, which is another origin
+    try:
+        shown = docshare("show", "@last", "--fields", "shareUrl", env=env)
+    finally:
+        stop(process)
+    assert shown.stdout.strip() == f"{url}/{link.rsplit('/', 1)[1]}"
+
+
 def test_exec_of_an_unknown_program_is_a_usage_error(env: dict[str, str]) -> None:
     done = docshare("serve", "--ephemeral", "--port", "0", "--exec", "no-such-program-here", env=env)
     assert done.returncode == 2
@@ -229,10 +277,29 @@ def test_the_log_names_no_link_and_no_secret(env: dict[str, str], tmp_path: Path
         requests.get(f"{url}/api/v1/files", headers={"Authorization": "Bearer ds_live_wrongwrongwrong"}, timeout=10)
         stop(process)
     log = (tmp_path / "log").read_text()
-    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
-    assert {line.get("status") for line in lines if line["message"] == "request"} >= {200, 401}
+    lines = [json.loads(line) for line in log.splitlines()]
+    asked = [line for line in lines if line["message"] == "request"]
+    assert {line["status"] for line in asked} >= {200, 401}
+    assert {line["client"] for line in asked} == {"127.0.0.1"}
+    assert len({line["account"] for line in asked if line["status"] == 200 and "account" in line}) == 1
+    told = [line["message"] for line in lines]
+    assert [word for word in told if word in ("started", "stopped")] == ["started", "stopped"]
+    assert any("first run" in word for word in told)
     assert link.rsplit("/", 1)[1] not in log
     assert "ds_live_" not in log
+
+
+def test_each_line_of_a_log_in_json_is_json_whatever_happens(env: dict[str, str], tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w") as errors:
+        line = ("--data", str(tmp_path / "other"), "--host", "0.0.0.0", "--port", "0", "--log", "json", "--dev")
+        process, _ = start(*line, env=env, errors=errors)
+        stop(process)
+    log = (tmp_path / "log").read_text()
+    lines = [json.loads(each) for each in log.splitlines()]
+    assert [each["level"] for each in lines if "TLS" in each["message"]] == ["warning"]
+    assert "ds_live_" not in log
+    refused = docshare("serve", "--log=json", "--data", "/dev/null", env=env)
+    assert (refused.returncode, json.loads(refused.stderr)["error"]["exit"]) == (2, 2)
 
 
 def test_closed_standard_streams_do_no_harm(env: dict[str, str], tmp_path: Path) -> None:

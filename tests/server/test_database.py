@@ -1,5 +1,6 @@
 """Schema, pragmas, the write lock, and what a newer database does."""
 
+import errno
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 import peewee
 import pytest
 
-from docshare.server import migrations
+from docshare.server import faults, migrations
 from docshare.server.db import Store
 from docshare.server.migrations import STEPS, TooNew, migrate
 from docshare.server.models import TABLES
@@ -86,6 +87,35 @@ def test_a_failed_write_leaves_nothing(store: Store) -> None:
     with pytest.raises(peewee.IntegrityError), store.write():
         [store.execute(insert) for _ in range(2)]
     assert store.rows("SELECT * FROM instance_secrets") == []
+
+
+def fill(store: Store) -> None:
+    """Write more than the database may hold; SQLite rolls the whole transaction back by itself."""
+    pages = store.rows("PRAGMA page_count")[0][0]
+    store.rows(f"PRAGMA max_page_count = {pages + 8}")
+    store.execute("CREATE TABLE filler (bytes BLOB)")
+    store.execute("INSERT INTO filler VALUES (zeroblob(1000000))")
+
+
+def test_a_full_database_raises_its_own_error(store: Store) -> None:
+    with pytest.raises(peewee.OperationalError, match="full") as caught, store.write():
+        fill(store)
+    assert faults.fault_of(caught.value) == faults.fault_of(OSError(errno.ENOSPC, "full"))
+    with store.write():
+        store.execute("PRAGMA user_version = 7")
+    assert store.row("PRAGMA user_version") == (7,)
+
+
+def test_a_transaction_that_ended_early_is_not_acknowledged(store: Store) -> None:
+    def swallow() -> None:
+        with store.write():
+            store.execute("PRAGMA user_version = 7")
+            with suppress(peewee.OperationalError):
+                fill(store)
+
+    with pytest.raises(peewee.OperationalError, match="rolled back"):
+        swallow()
+    assert store.row("PRAGMA user_version") == (len(STEPS),)
 
 
 def test_writes_of_many_threads_take_turns(store: Store) -> None:

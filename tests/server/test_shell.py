@@ -31,6 +31,8 @@ def behind(make: Callable[..., World]) -> World:
         (PROXY, "unknown", PROXY),
         (PROXY, "", PROXY),
         (PROXY, None, PROXY),
+        ("::ffff:10.0.0.1", "203.0.113.7", "203.0.113.7"),
+        (PROXY, "198.51.100.1, ::ffff:10.0.0.2", "198.51.100.1"),
         ("198.51.100.9", "203.0.113.7:5678", "198.51.100.9"),
     ],
 )

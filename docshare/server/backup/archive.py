@@ -18,14 +18,18 @@ _PART = ".part"
 Progress = Callable[[int], None]
 
 
+class OtherInstance(Exception):
+    """The directory holds the backup of another instance, whose documents would be removed."""
+
+
 class Sink(Protocol):
     """Takes the members of one backup, then its manifest."""
 
     written: int
     """Bytes that were stored anew."""
 
-    def begin(self, size: int) -> None:
-        """``size``: as many bytes will come at most."""
+    def begin(self, size: int, instance: str) -> None:
+        """``size``: as many bytes will come at most; ``instance``: of which instance. Raises OtherInstance."""
 
     def has(self, digest: str, size: int) -> bool:
         """Whether the bytes of a blob are stored already, from this backup or one before."""
@@ -51,7 +55,7 @@ class TarSink:
         self._stored: set[str] = set()
         self.written = 0
 
-    def begin(self, size: int) -> None:
+    def begin(self, size: int, instance: str) -> None:  # noqa: ARG002 - as Sink
         """As ``Sink``."""
         self._add_bytes(START, start(size))
 
@@ -111,18 +115,24 @@ def _padding(size: int) -> bytes:
 
 class DirectorySink:
     """A backup in the directory ``root``, which may hold one already: what is there is not copied again. The manifest
-    is replaced last, so that a crash leaves the backup before as it was."""
+    is replaced last, so that a crash leaves the backup before as it was. ``takeover``: that may be of another
+    instance."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, takeover: bool = False) -> None:
         self._root = root
+        self._takeover = takeover
         self.written = 0
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._before: dict[str, str] = {}
+        self._instance = ""
         with suppress(FileNotFoundError):
-            self._before = parse((root / MANIFEST).read_bytes()).keys()
+            before = parse((root / MANIFEST).read_bytes())
+            self._before, self._instance = before.keys(), before.instance
 
-    def begin(self, size: int) -> None:  # noqa: ARG002 - as Sink
+    def begin(self, size: int, instance: str) -> None:  # noqa: ARG002 - as Sink
         """As ``Sink``."""
+        if self._instance not in ("", instance) and not self._takeover:
+            raise OtherInstance(str(self._root))
         for path in [*self._root.glob(f"*{_PART}"), *self._root.glob(f"blobs/*/*{_PART}")]:
             path.unlink()  # of a backup that was killed
 

@@ -87,7 +87,7 @@ def make(
 
     Parameters: ``staging`` a path for the copy of the database while it is made; ``now`` ms; ``with_key`` whether the
     key goes along that opens the secrets in the database; ``progress`` is told the bytes done and all bytes. Raises
-    AlreadyLocked while another backup of the instance is being made, OSError, sqlite3.Error.
+    AlreadyLocked while another backup of the instance is being made, OtherInstance, OSError, sqlite3.Error.
     """
     with _held(data_dir):
         total = reading.size_of(data_dir / DATABASE)
@@ -103,7 +103,8 @@ def make(
             with reading.opened(staging, still=True) as database:
                 size = staging.stat().st_size + _size(data_dir, database)
                 total = size + staging.stat().st_size  # the database is read twice
-                sink.begin(size)
+                instance = reading.instance_id(database)
+                sink.begin(size, instance)
                 files = dict(_named(data_dir, staging, sink, tell, with_key))
                 store = _Store(data_dir / "blobs", sink, tell)
                 for row in reading.rows(database):
@@ -116,6 +117,7 @@ def make(
                     files,
                     store.contents(),
                     store.damaged,
+                    instance,
                 )
         finally:
             staging.unlink(missing_ok=True)

@@ -49,7 +49,7 @@ class Content:
 class Manifest:
     """``program`` the version that made it; ``schema`` the step of the database; ``created_at`` ms; ``files`` the
     members with a name; ``blobs`` contents by SHA-256; ``damaged`` what was wrong with a blob when it was backed up, by
-    key: ``missing`` or ``changed``."""
+    key: ``missing`` or ``changed``; ``instance`` names the instance, empty where the program that made it did not."""
 
     program: str
     schema: int
@@ -58,6 +58,7 @@ class Manifest:
     files: dict[str, Member]
     blobs: dict[str, Content]
     damaged: dict[str, str]
+    instance: str = ""
 
     def members(self) -> Iterator[Member]:
         """Every member but the manifest itself."""
@@ -86,6 +87,7 @@ class Manifest:
             "files": {name: [one.path, one.size, one.sha256] for name, one in self.files.items()},
             "blobs": {digest: [content.size, *content.keys] for digest, content in self.blobs.items()},
             "damaged": self.damaged,
+            "instance": self.instance,
         }
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode() + b"\n"
 
@@ -117,6 +119,7 @@ def parse(data: bytes) -> Manifest:
             files,
             blobs,
             dict(value["damaged"]),
+            str(value.get("instance", "")),
         )
         sound = _is_sound(manifest)
     except (KeyError, TypeError, ValueError, AttributeError):

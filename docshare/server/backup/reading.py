@@ -4,6 +4,7 @@ The connection is read-only, so it neither writes nor checkpoints, not even when
 at the same instant could harm the file (``server.db``).
 """
 
+import hashlib
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ _PAGES = 2048  # copied at a time; 8 MB
 _BUSY_S = 30.0
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _SHARING = 2  # the step of the schema that brought assets, and files whose bytes are destroyed
+IDENTITY = "instance-1"  # the secret by which an instance is known
 _WEBHOOKS = 4  # the step that brought them
 _FILES = "SELECT 'file', uuid, blob, size, sha256 FROM files {} ORDER BY id"
 _ASSETS = "SELECT 'asset', uuid, blob, size, NULL FROM assets ORDER BY id"
@@ -76,6 +78,13 @@ def size_of(database: Path) -> int:
 def schema(connection: sqlite3.Connection) -> int:
     """The step of the schema that the database is at."""
     return number(connection, "PRAGMA user_version")
+
+
+def instance_id(connection: sqlite3.Connection) -> str:
+    """A name for the instance that its database carries wherever it is restored; empty where an older version was the
+    last to open it."""
+    found = connection.execute("SELECT value FROM instance_secrets WHERE name = ?", (IDENTITY,)).fetchone()
+    return hashlib.sha256(b"docshare instance " + bytes(found[0])).hexdigest()[:32] if found else ""
 
 
 def number(connection: sqlite3.Connection, sql: str) -> int:

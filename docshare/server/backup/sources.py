@@ -16,6 +16,8 @@ from docshare.server.backup.manifest import MANIFEST, START, BadBackup, digest_i
 
 _BLOCK = 512
 _GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_ZSTD_WINDOW = 1 << 27  # bytes; as much memory as the zstd program itself gives to an archive of a stranger
 _START_BYTES = 4096
 _MANIFEST_BYTES = 1 << 30  # some million blobs
 
@@ -135,13 +137,37 @@ def opened(path: Path) -> Iterator[Source]:
 @contextmanager
 def streamed(stream: IO[bytes]) -> Iterator[Source]:
     """The archive that comes out of ``stream``, which need not be a file."""
-    head = stream.read(len(_GZIP))
+    head = b""
+    while len(head) < len(_ZSTD) and (more := stream.read(len(_ZSTD) - len(head))):  # a pipe may give less
+        head += more
     whole = io.BufferedReader(_Rejoined(head, stream), durable.BLOCK)
-    if head != _GZIP:
+    if head.startswith(_GZIP):
+        with gzip.GzipFile(fileobj=whole, mode="rb") as plain:
+            yield TarSource(cast(IO[bytes], plain))
+    elif head == _ZSTD:
+        yield TarSource(cast(IO[bytes], io.BufferedReader(_Unpacked(whole), durable.BLOCK)))
+    else:
         yield TarSource(whole)
-        return
-    with gzip.GzipFile(fileobj=whole, mode="rb") as plain:
-        yield TarSource(cast(IO[bytes], plain))
+
+
+class _Unpacked(io.RawIOBase):
+    """What a Zstandard stream holds, all its frames. Raises BadBackup where it is damaged."""
+
+    def __init__(self, packed: IO[bytes]) -> None:
+        import zstandard
+
+        self._bad = zstandard.ZstdError
+        unpacker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+        self._plain = unpacker.stream_reader(packed, read_across_frames=True)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            return self._plain.readinto(buffer)
+        except self._bad:
+            raise BadBackup("it is damaged") from None
 
 
 class _Rejoined(io.RawIOBase):

@@ -14,6 +14,11 @@ from docshare.server.services.files import no_file_anywhere
 _FREEZE = "UPDATE files SET frozen_at = COALESCE(frozen_at, ?) WHERE id = ?"
 _UNFREEZE = "UPDATE files SET frozen_at = NULL WHERE id = ?"
 _TOLD = "SELECT uuid, short_id, original_name, frozen_at FROM files WHERE id = ?"
+_ALL = (
+    "SELECT files.uuid, files.short_id, files.original_name, files.frozen_at, accounts.email FROM files "
+    "LEFT JOIN accounts ON accounts.id = files.owner_id WHERE files.frozen_at IS NOT NULL "
+    "ORDER BY files.frozen_at DESC, files.id DESC"
+)
 
 
 def freeze(rt: Runtime, name: str) -> dict[str, Any]:
@@ -30,12 +35,23 @@ def unfreeze(rt: Runtime, name: str) -> dict[str, Any]:
     return _set(rt, name, _UNFREEZE)
 
 
+def list_frozen(rt: Runtime) -> list[dict[str, Any]]:
+    """Every frozen file, the last one first, with the address of its owner."""
+    return [_describe(*row) for row in rt.db.rows(_ALL)]
+
+
 def _set(rt: Runtime, name: str, sql: str, *values: int) -> dict[str, Any]:
     with rt.db.write():
         link = links.resolve(rt, name)
         if link is None:
             raise no_file_anywhere(name)
         rt.db.execute(sql, (*values, link.file.id))
-        uuid, short_id, original_name, frozen_at = rt.db.rows(_TOLD, (link.file.id,))[0]
+        return _describe(*rt.db.rows(_TOLD, (link.file.id,))[0])
+
+
+def _describe(
+    uuid: str, short_id: str, original_name: str, frozen_at: int | None, email: str | None = None
+) -> dict[str, Any]:
     frozen = None if frozen_at is None else instant(frozen_at)
-    return present({"uuid": uuid, "shortId": short_id, "originalName": original_name, "frozenAt": frozen})
+    found = {"uuid": uuid, "shortId": short_id, "originalName": original_name, "frozenAt": frozen, "owner": email}
+    return present(found)

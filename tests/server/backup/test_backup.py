@@ -30,7 +30,7 @@ from tests.support.rows import count
 from tests.support.saved import DAY, Operator, members, revived
 
 
-@pytest.mark.parametrize("name", ["saved.tar", "saved.tar.gz", "saved"])
+@pytest.mark.parametrize("name", ["saved.tar", "saved.tar.gz", "saved.tgz", "saved.tar.zst", "saved"])
 def test_everything_comes_back(operator: Operator, tmp_path: Path, name: str) -> None:
     world = operator.world
     hooks.find_everything(world.rt)
@@ -260,7 +260,9 @@ def test_a_stream_is_the_archive_and_nothing_else(operator: Operator) -> None:
     ("out", "said"),
     [
         ("there.tar", "exists"),
-        ("saved.tar.zst", "docshare admin backup - | zstd > saved.tar.zst"),
+        ("saved.tar.xz", "docshare admin backup - | xz > saved.tar.xz"),
+        ("saved.zst", "docshare admin backup - | zstd > saved.zst"),
+        ("saved.zip", ".tar, .tar.gz, .tgz, .tar.zst, .tzst and directories"),
         ("full", "is not empty and holds no backup"),
         ("missing/saved.tar", "No such file or directory"),
     ],
@@ -290,6 +292,36 @@ def test_force_overwrites_an_archive_only_with_a_whole_one(operator: Operator) -
 
 def _full_disk(*_: object) -> str:
     raise OSError(28, "No space left on device")
+
+
+def test_a_directory_of_another_instance_is_left_alone(operator: Operator, tmp_path: Path) -> None:
+    operator.world.pia.upload()
+    assert operator.admin("account", "list").code == 0  # opening it names it
+    saved = operator.saved("saved")
+    before = {path: path.read_bytes() for path in saved.rglob("*") if path.is_file()}
+    other = tmp_path / "other"
+    assert operator.admin("account", "create", "eve@example.com", data=other).code == 0
+    done = operator.admin("backup", saved, data=other)
+    assert (done.code, "holds the backup of another instance" in done.err, "--force" in done.err) == (7, True, True)
+    assert {path: path.read_bytes() for path in saved.rglob("*") if path.is_file()} == before
+    assert operator.admin("backup", saved).code == 0
+    assert operator.admin("backup", saved, "--force", data=other).code == 0
+    assert operator.admin("backup", saved).code == 7
+
+
+def test_a_restored_instance_goes_on_with_the_directory_it_came_from(operator: Operator, tmp_path: Path) -> None:
+    assert operator.admin("account", "list").code == 0
+    saved = operator.saved("saved")
+    assert operator.admin("restore", saved, data=tmp_path / "new").code == 0
+    assert operator.admin("backup", saved, data=tmp_path / "new").code == 0
+
+
+def test_a_directory_of_an_older_version_is_taken_on(operator: Operator) -> None:
+    manifest = operator.saved("saved") / "manifest.json"
+    value = json.loads(manifest.read_bytes())
+    del value["instance"]
+    manifest.write_text(json.dumps(value))
+    assert operator.admin("backup", manifest.parent).code == 0
 
 
 def test_a_terminal_gets_no_archive(operator: Operator) -> None:

@@ -84,8 +84,9 @@ def test_an_archive_that_ends_early_is_no_backup(desk: Desk, saved: Path, share:
     desk.refused("-", stdin=data[: int(len(data) * share)])
 
 
-def test_a_compressed_archive_that_ends_early_or_is_damaged_is_no_backup(furnished: Operator) -> None:
-    data = furnished.saved("saved.tar.gz").read_bytes()
+@pytest.mark.parametrize("name", ["saved.tar.gz", "saved.tar.zst"])
+def test_a_compressed_archive_that_ends_early_or_is_damaged_is_no_backup(furnished: Operator, name: str) -> None:
+    data = furnished.saved(name).read_bytes()
     furnished.refused("-", stdin=data[: len(data) // 2])
     furnished.refused("-", stdin=data[:2000] + b"\xff" * 64 + data[2064:])
 
@@ -215,7 +216,7 @@ def test_another_backup_than_the_one_that_is_meant_is_refused(desk: Desk, saved:
 @pytest.mark.parametrize("option", ["--verify-only", "--dry-run"])
 def test_looking_puts_nothing_back(desk: Desk, saved: Path, option: str) -> None:
     done = desk.admin("restore", saved, option, "--json", data=desk.place / "new")
-    assert (done.code, done.json["files"], done.json["schema"]) == (0, 1, 7)
+    assert (done.code, done.json["files"], done.json["schema"]) == (0, 1, 10)
     assert not (desk.place / "new").exists()
 
 

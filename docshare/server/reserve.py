@@ -1,0 +1,53 @@
+"""A few megabytes that the data directory holds back, so that a server can start when the disk is full.
+
+SQLite needs room to recover its log after a crash. The file is given up at a start that finds no room, and made again
+once there is enough.
+"""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+NAME = "reserve"
+BYTES = 8 << 20
+_ROOM = 8 * BYTES  # bytes that must be free before so much is held back
+
+
+def release(data_dir: Path) -> None:
+    """Delete the reserve if the disk of ``data_dir`` has less room than it takes."""
+    with suppress(OSError):
+        if _free(data_dir) < BYTES:
+            (data_dir / NAME).unlink(missing_ok=True)
+
+
+def keep(data_dir: Path) -> int:
+    """Create the reserve where it is missing and there is room for it; returns how many files that made."""
+    path = data_dir / NAME
+    if path.exists() or _free(data_dir) < _ROOM:
+        return 0
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        _allocate(handle)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(handle)
+    return 1
+
+
+def is_spent(data_dir: Path) -> bool:
+    """Return whether the disk of ``data_dir`` is so full that there is no reserve."""
+    return _free(data_dir) < _ROOM and not (data_dir / NAME).exists()
+
+
+def _allocate(handle: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(handle, 0, BYTES)
+    else:
+        os.write(handle, bytes(BYTES))
+
+
+def _free(data_dir: Path) -> int:
+    room = os.statvfs(data_dir)
+    return room.f_bavail * room.f_frsize

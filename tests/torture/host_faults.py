@@ -1,0 +1,290 @@
+"""Faults of the host while a server runs: a full disk, failing writes and syncs, size limits, no descriptors.
+
+``python -m tests.torture.host_faults`` runs 200 injections and prints the figures. Needs root (a tmpfs is mounted) and
+Debian's ``strace``, which makes system calls fail and lets them succeed again.
+"""
+
+import itertools
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import requests
+
+from tests.support.pdfs import simple_pdf
+from tests.support.served import docshare, home, start
+
+_SPACE = "3g"
+_TIMEOUT_S = 30
+_FILES = 3
+
+
+@dataclass
+class Figures:
+    """``answers`` counts status codes by kind of request; ``wrong`` lists everything that should not be."""
+
+    injections: int = 0
+    answers: dict[str, Counter[int]] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+
+    def count(self, kind: str, status: int) -> None:
+        self.answers.setdefault(kind, Counter())[status] += 1
+
+
+class SmallDisk:
+    """A server whose data directory is on a tmpfs of its own, so that its disk can be filled and emptied at will."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data_dir = folder / "data"
+        self.log = folder.with_name(f"{folder.name}.log")
+        # Each request names another reader, so that no limit per reader answers in place of the fault.
+        self.env = home(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_TRUSTED_PROXIES="127.0.0.0/8")
+        create = ("account", "create", "a@b.example", "--tier", "pro", "--json")
+        made = docshare("admin", "--data", str(self.data_dir), *create, env=self.env)
+        self.headers = {"Authorization": f"Bearer {json.loads(made.stdout)['apiKey']}"}
+        self.start()
+        self.files = [self.upload().json() for _ in range(_FILES)]
+
+    def start(self) -> None:
+        """Start the server on a free port; its log is kept."""
+        with self.log.open("a") as errors:
+            self.process, self.url = start("--data", str(self.data_dir), "--port", "0", env=self.env, errors=errors)
+        self.http = requests.Session()
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.process.kill()
+        self._ended()
+
+    def stop(self) -> int:
+        """SIGTERM; returns the exit code."""
+        self.process.terminate()
+        return self._ended()
+
+    def _ended(self) -> int:
+        self.http.close()
+        self.process.communicate(timeout=_TIMEOUT_S)
+        return int(self.process.returncode)
+
+    def upload(self) -> requests.Response:
+        """Upload a document of three pages."""
+        files = {"file": ("a.pdf", simple_pdf(pages=3))}
+        return self.http.post(f"{self.url}/api/v1/files", headers=self.headers, files=files, timeout=_TIMEOUT_S)
+
+    def fill(self) -> None:
+        """Leave no free byte on the disk."""
+        free = os.statvfs(self.folder)
+        used_kib = (free.f_blocks - free.f_bfree) * free.f_frsize // 1024
+        self._resize(f"{used_kib}k")
+
+    def empty(self) -> None:
+        """Make room again."""
+        self._resize(_SPACE)
+
+    def _resize(self, size: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,size={size}", str(self.folder)], check=True)
+
+
+@contextmanager
+def small_disk() -> Iterator[SmallDisk]:
+    """A running server on a disk of its own, stopped and unmounted at the end of the block."""
+    folder = Path(tempfile.mkdtemp(prefix="docshare-disk-"))
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_SPACE}", "tmpfs", str(folder)], check=True)
+    server = None
+    try:
+        server = SmallDisk(folder)
+        yield server
+    finally:
+        if server is not None and server.process.poll() is None:
+            server.kill()
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        folder.rmdir()
+
+
+@contextmanager
+def full(server: SmallDisk) -> Iterator[None]:
+    """No free byte on the disk."""
+    server.fill()
+    try:
+        yield
+    finally:
+        server.empty()
+
+
+@contextmanager
+def failing(server: SmallDisk, calls: str, error: str) -> Iterator[None]:
+    """Every one of the system ``calls`` of the server fails with ``error``."""
+    command = ["strace", "-f", "-q", "-o", os.devnull, "-p", str(server.process.pid), "-e", f"trace={calls}"]
+    tracer = subprocess.Popen(
+        [*command, "-e", f"inject={calls}:error={error}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        _wait_for(lambda: _tracer_of(server.process.pid) == tracer.pid)
+        yield
+    finally:
+        tracer.terminate()
+        tracer.wait(_TIMEOUT_S)
+
+
+@contextmanager
+def limited(server: SmallDisk, limit: int, value: Callable[[int], int]) -> Iterator[None]:
+    """The server's resource ``limit`` is ``value`` of its process id."""
+    pid = server.process.pid
+    before = resource.prlimit(pid, limit)
+    resource.prlimit(pid, limit, (value(pid), before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid, limit, before)
+
+
+def _largest_file(server: SmallDisk) -> int:
+    return max(path.stat().st_size for path in server.data_dir.glob("docshare.db*"))
+
+
+def _descriptors(pid: int) -> int:
+    return max(int(name) for name in os.listdir(f"/proc/{pid}/fd")) + 1
+
+
+FAULTS: dict[str, Callable[[SmallDisk], AbstractContextManager[None]]] = {
+    "full disk": full,
+    "fsync fails": lambda server: failing(server, "fsync,fdatasync", "EIO"),
+    "write fails": lambda server: failing(server, "pwrite64", "EIO"),
+    "read-only": lambda server: failing(server, "pwrite64,fsync,fdatasync,ftruncate,rename,mkdir,unlink", "EROFS"),
+    "size limit": lambda server: limited(server, resource.RLIMIT_FSIZE, lambda _: _largest_file(server)),
+    "no descriptors": lambda server: limited(server, resource.RLIMIT_NOFILE, _descriptors),
+}
+
+
+def torment(server: SmallDisk, fault: str, rounds: int, figures: Figures) -> None:
+    """Inject ``fault`` once, send ``rounds`` rounds of requests meanwhile, and require recovery without a restart."""
+    _requests(server, Figures(), "before", 0)
+    with FAULTS[fault](server):
+        for number in range(rounds):
+            _requests(server, figures, fault, number)
+    figures.injections += 1
+    # Workers that died meanwhile start again after a pause.
+    _wait_for(lambda: server.upload().status_code == 200)
+    healed = Figures()
+    _requests(server, healed, "after", 0)
+    bad = {kind: dict(counts) for kind, counts in healed.answers.items() if any(status >= 400 for status in counts)}
+    if bad:
+        figures.wrong.append(f"after '{fault}': {bad}")
+
+
+def _requests(server: SmallDisk, figures: Figures, fault: str, number: int) -> None:
+    """One round: writes that make the log of the database grow, an upload, and reads."""
+    row = server.files[number % _FILES]
+    api, page = f"{server.url}/api/v1/files/{row['uuid']}", f"{server.url}/{row['shortId']}"
+    settings = {"viewerSettings": {"cta": {"label": f"Read {number}", "url": f"https://example.com/{'y' * 1500}"}}}
+    calls: dict[str, Callable[[], requests.Response]] = {
+        "settings": lambda: server.http.put(f"{api}/settings", json=settings, headers=server.headers, timeout=60),
+        "variant": lambda: server.http.post(
+            f"{api}/variants", json={"label": "z" * 190}, headers=server.headers, timeout=60
+        ),
+        "upload": server.upload,
+        "detail": lambda: server.http.get(api, headers=server.headers, timeout=60),
+        "events": lambda: server.http.get(f"{server.url}/api/v1/events", headers=server.headers, timeout=60),
+        "content": lambda: server.http.get(f"{api}/content", headers=server.headers, timeout=60),
+        "page": lambda: server.http.get(page, headers=_reader(), timeout=60),
+        "download": lambda: server.http.post(f"{page}/download", headers=_reader(), timeout=60),
+        "health": lambda: server.http.get(f"{server.url}/healthz", timeout=60),
+    }
+    for kind, call in calls.items():
+        try:
+            answer = call()
+        except requests.RequestException as error:
+            figures.wrong.append(f"'{fault}', {kind}: {error}")
+            continue
+        figures.count(kind, answer.status_code)
+        if answer.status_code >= 400 and (problem := _complaint(kind, answer)):
+            figures.wrong.append(f"'{fault}', {kind}: {problem}")
+
+
+def _reader() -> dict[str, str]:
+    number = next(_readers)
+    return {"X-Forwarded-For": f"203.0.{number // 250 % 250}.{number % 250}"}
+
+
+_readers = itertools.count()
+_READS = ("detail", "events")
+
+
+def _complaint(kind: str, answer: requests.Response) -> str | None:
+    """What is wrong with a refusal, None if it is the documented one."""
+    if answer.status_code != 503 or kind in _READS:
+        return f"{answer.status_code} {answer.text[:60]!r}"
+    if kind != "health" and not re.fullmatch("[1-9][0-9]*", answer.headers.get("Retry-After", "")):
+        return "503 without Retry-After"
+    if "/api/" in answer.url and answer.headers["Content-Type"] != "application/problem+json":
+        return f"503 as {answer.headers['Content-Type']}"
+    return None
+
+
+def restart_on_full_disk(server: SmallDisk, figures: Figures) -> None:
+    """Kill the server on a full disk: the next start serves what can be read, and recovers once there is room."""
+    server.fill()
+    _requests(server, figures, "full disk, before the kill", 0)
+    server.kill()
+    server.start()
+    _requests(server, figures, "full disk, after the kill", 1)
+    server.empty()
+    torment(server, "full disk", 1, figures)
+
+
+def verify(server: SmallDisk, figures: Figures) -> None:
+    """Stop the server: no traceback in its log, and ``docshare admin check`` finds nothing."""
+    if server.stop() != 0:
+        figures.wrong.append("the server did not end with 0")
+    tracebacks = server.log.read_text().count("Traceback")
+    if tracebacks:
+        figures.wrong.append(f"{tracebacks} tracebacks in the log")
+    checked = docshare("admin", "--data", str(server.data_dir), "check", env=server.env)
+    if checked.returncode != 0:
+        figures.wrong.append(f"admin check: {checked.stdout}{checked.stderr}")
+    server.log.unlink()
+
+
+def _tracer_of(pid: int) -> int:
+    tracers = {
+        int(re.search(r"TracerPid:\s+(\d+)", task.read_text())[1])  # type: ignore[index]
+        for task in Path(f"/proc/{pid}/task").glob("*/status")
+    }
+    return tracers.pop() if len(tracers) == 1 else 0
+
+
+def _wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + _TIMEOUT_S
+    while not condition():
+        if time.monotonic() > until:
+            raise AssertionError("the condition did not become true")
+        time.sleep(0.05)
+
+
+def main(injections: int = 200) -> int:
+    figures = Figures()
+    with small_disk() as server:
+        for fault in itertools.islice(itertools.cycle(FAULTS), injections):
+            torment(server, fault, 3, figures)
+        restart_on_full_disk(server, figures)
+        verify(server, figures)
+    print(f"{figures.injections} injections of {len(FAULTS)} faults")
+    for kind, counts in figures.answers.items():
+        print(f"  {kind:<10}", "  ".join(f"{status}: {count}" for status, count in sorted(counts.items())))
+    print(f"{len(figures.wrong)} wrong", *figures.wrong[:20], sep="\n  ")
+    return 1 if figures.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -1,0 +1,17 @@
+"""The short form of ``host_faults``: each fault once, in one server."""
+
+from tests.torture.host_faults import FAULTS, Figures, restart_on_full_disk, small_disk, torment, verify
+
+
+def test_faults_of_the_host_are_503_and_pass_without_a_restart() -> None:
+    """No 500, no traceback, nothing half written, and the server recovers by itself."""
+    figures = Figures()
+    with small_disk() as server:
+        for fault in FAULTS:
+            torment(server, fault, 2, figures)
+            assert 503 in figures.answers["settings"] or fault == "no descriptors", fault
+        restart_on_full_disk(server, figures)
+        verify(server, figures)
+    assert figures.wrong == []
+    assert figures.answers["detail"].keys() == {200}
+    assert figures.answers["upload"][503] > 0
