@@ -71,9 +71,8 @@ def explain(
     [Pro] The page of a reader reports what it saw; the server accepts no more than its own clock allows. Shown are the
     verdict, every report with what it claimed and what was accepted, and the time of each page. Without --file the
     newest files are asked one by one. A pipe gets one line per report: tab-separated seq, receivedAt, visible,
-    visibleMs, input, turns, backTurns, claimedMs, acceptedMs, why. Sessions that were not counted are not listed
-    anywhere; with its sessionId, from the server's database, one of them can be explained too. The rule is told in the
-    README, "How reading is measured".
+    visibleMs, input, turns, backTurns, claimedMs, acceptedMs, why. Sessions that were not counted can be explained
+    too: docshare readership sessions FILE --uncounted lists them. The rule: docshare help measuring.
 
     Examples:
 

@@ -16,14 +16,17 @@ Row = Mapping[str, Any]
 CLOCK = "less time had passed"
 HIDDEN = "it was visible for less"
 
-_COVERED = ": a minute after the page was hidden or closed"
+_COVERED = ": a minute after the page was hidden"
+_CLOSED = ": 10 seconds after the page was closed"
 _SILENT = ": five minutes after its reader was last active"
 _CLASSES = {
     "human": "a reader, and counted",
     "tool": "a program that names itself, not counted",
     "preview": "a link preview that names itself, not counted",
     "prefetch": "loaded ahead of its reader and never touched, not counted",
-    "scanner": "ran the page, showed no input and left at once, not counted",
+    "unconfirmed": "opened it without touching anything, not counted",
+    "burst": "one of too many short sessions, not counted",
+    "scanner": "ran the page and left at once, not counted",
 }
 
 
@@ -101,7 +104,7 @@ def _course(session: Row, told: list[Report]) -> Iterator[str]:
         return
     # Of reports that come out of order, the number tells which was written last.
     last = max((report.row for report in told), key=lambda row: number(row, "seq"), default=None)
-    why = "" if last is None else _SILENT if last.get("visible") else _COVERED
+    why = "" if last is None else _SILENT if last.get("visible") else _CLOSED if last.get("closing") else _COVERED
     yield f"ended {exact_duration(max(ended - began, 0))} after it began{why}"
 
 

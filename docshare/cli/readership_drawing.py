@@ -71,6 +71,8 @@ def _header(report: Row, context: "Context") -> Iterator[str]:
 def _window(report: Row, file: Row) -> str:
     """``pages 3-9 shown (7)``, while only a part of the document is."""
     size = int(number(report, "effectivePages"))
+    if file.get("pageRangeEmpty"):
+        return "no pages shown: the page range is not part of this version"
     if not size:
         return ""
     pages = file.get("pageRange")

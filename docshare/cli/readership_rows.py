@@ -1,17 +1,22 @@
 """``docshare readership pages`` and ``sessions``: one row per page, one per visit."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from docshare.cli.arguments import FileNames
 from docshare.cli.context import Context, current
+from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.feed import Since, parse_since
 from docshare.cli.output import Column, Spec
 from docshare.cli.readers import File, labels_of, number, objects, owner_only, session_spec
 from docshare.cli.typer_compat import App
+from docshare.client.errors import Refused
 from docshare.contract.wire import parse_instant
+
+if TYPE_CHECKING:
+    from docshare.client import Client
 
 Row = Mapping[str, Any]
 
@@ -20,6 +25,20 @@ app = App()
 _BAR = 30  # cells
 
 _PAGES = Spec(plain=("pageNumber", "views", "avgDurationMs", "backTurns"), fields=("totalPages", "pages"))
+
+_UNCOUNTED = session_spec({})._replace(
+    table=(
+        Column("startedAt", "STARTED", kind="when"),
+        Column("class", "CLASS", role="bold"),
+        Column("totalTimeMs", "TIME", kind="duration"),
+        Column("reason", "REASON", flexible=True),
+        Column("browser", "BROWSER", rank=2),
+        Column("sessionId", "SESSION", role="id", rank=1),
+    ),
+    plain=("sessionId", "startedAt", "class", "reason", "totalTimeMs", "pagesViewed", "deviceType", "browser"),
+    empty="every session was counted",
+    human=None,
+)
 
 
 @app.command("pages", spec=_PAGES)
@@ -71,19 +90,28 @@ def sessions(
     since: Annotated[
         str | None, typer.Option(metavar="ID|TIME", help="Behind this id, or begun since 7d ago or a date.")
     ] = None,
+    uncounted: Annotated[
+        bool, typer.Option("--uncounted", help="The newest sessions that were not counted, and why.")
+    ] = False,
 ) -> None:
     """List every session in which a file was read.
 
-    [Pro] In the order in which they ended; each is listed once it has ended: a minute after the page was closed, or
-    after five minutes of silence. A pipe gets one line each, with the time of every page at its end; --format jsonl
-    prints while it walks. docshare explain tells how a session came about.
+    [Pro] In the order in which they ended; each is listed once it has ended: 10 seconds after the page was closed, a
+    minute after it was hidden, or after five minutes of silence. A pipe gets one line each, with the time of every page
+    at its end; --format jsonl prints while it walks. --uncounted lists instead the newest 100 sessions of the last 90
+    days that were not counted as views, with class and reason. docshare explain tells how a session came about, and
+    docshare help measuring what counts.
 
     Examples:
 
       docshare readership sessions @last
+      docshare readership sessions @last --uncounted
       docshare readership sessions slug:offer --since 7d --format jsonl | jq -r .email
     """
     ctx = current()
+    if uncounted:
+        _list_uncounted(ctx, file, since)
+        return
     printer = ctx.emitter(session_spec({}))
     start = Since() if since is None else parse_since(since, ctx.now())
     client = ctx.client()
@@ -96,10 +124,33 @@ def sessions(
                 printer.row(row)
             return
         found = list(rows)
-    if printer.for_people and found:
+    if not printer.for_people:
+        printer.emit(found)
+        return
+    if found:
         ctx.emit(found, session_spec(labels_of(client, name)))
     else:
         printer.emit(found)
+    _note_unconfirmed(ctx, client, name)
+
+
+def _list_uncounted(ctx: Context, file: str, since: str | None) -> None:
+    if since is not None:
+        raise Stop(ExitCode.USAGE, "--uncounted lists the newest sessions and cannot be used with --since")
+    printer = ctx.emitter(_UNCOUNTED)
+    client = ctx.client()
+    with owner_only():
+        printer.emit(client.readership.uncounted_sessions(FileNames(ctx, client).one(file)))
+
+
+def _note_unconfirmed(ctx: Context, client: "Client", name: str) -> None:
+    """Say on stderr how many opened the file without touching anything, where the server counts them."""
+    try:
+        count = int(number(client.readership.report(name).get("summary") or {}, "unconfirmedSessions"))
+    except Refused:  # a comfort: the sessions are shown with or without it
+        return
+    if count:
+        ctx.note(f"{count} opened it without touching anything and were not counted; list them with --uncounted")
 
 
 def _began(row: Row) -> int:

@@ -18,6 +18,7 @@ BREAKDOWNS = {
     "sources": "sources",
     "referrers": "referrers",
     "viewerModes": "viewer modes",
+    "uncounted": "not counted",
 }
 """Key of a breakdown in the report -> its title."""
 
@@ -28,6 +29,7 @@ SUMMARY = {
     "uniqueCountries": "countries",
     "avgTimeMs": "average time",
     "downloads": "downloads",
+    "unconfirmedSessions": "opened, not touched",
     "medianTimeMs": "median time",
     "totalTurns": "page turns",
     "completionRate": "read through",

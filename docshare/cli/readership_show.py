@@ -67,6 +67,7 @@ def show(
 def _watch(ctx: Context, client: "Client", name: str, view: "_View", every: float) -> None:
     from docshare.cli.polling import LEAST_INTERVAL, Rounds, asked
 
+    ctx.endless = True
     every = max(every, LEAST_INTERVAL)
     with client.fork(retries=0) as poller, owner_only():
         for report in asked(ctx, poller, lambda: poller.readership.report(name), Rounds(every, every)):

@@ -83,6 +83,13 @@ class Readership:
             cursor = page[-1]["id"]
             self._transport.pace()
 
+    def uncounted_sessions(self, file: str, limit: int = LIMIT_MAX) -> list[Row]:
+        """``GET /files/{id}/readership/sessions?counted=false``: the newest ``limit`` (1 to 100) sessions that have
+        ended and were not counted, newest first, with ``class`` and ``reason``. An addition of docshare. Problems as of
+        ``session_page``."""
+        path = f"{file_path(file)}/readership/sessions"
+        return self._transport.json_rows(Call("GET", path, {"counted": "false", "limit": limit}))
+
     def session(self, file: str, session: str) -> Row:
         """``GET /files/{id}/readership/sessions/{sessionId}``: one session of any class with the beacons it is made of.
         An addition of docshare. Problems: forbidden, plan_required (below Pro), not_found (also for what is no UUID).

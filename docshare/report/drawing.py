@@ -85,13 +85,14 @@ def facts(material: Material) -> dict[str, Any]:
         "link": web_address(file.get("shareUrl")),
         "code": material.code,
         "state": _state(file),
-        "window": None if seen is None else words.pages(*seen),
+        "window": None if seen is None or file.get("pageRangeEmpty") else words.pages(*seen),
         "empty": is_empty(report),
         "reading_now": overview.reading_now(report),
         "tiles": overview.tiles(report),
         "views": views,
         "funnel": funnel,
         "peaks": peaks,
+        "uncounted": overview.uncounted_note(report),
         "breakdowns": overview.breakdowns(report),
         "pages": pages.pages(material.pages, material.pictures, seen),
         "page_head": pages.HEAD,
@@ -139,6 +140,9 @@ def _state(file: Row) -> str:
     if burned is not None:
         return f"The view limit was reached on {words.moment(burned)} UTC: the link is closed, the readership stays."
     said = []
+    if file.get("pageRangeEmpty"):
+        first, last = number(block(file.get("pageRange")).get("from")), number(block(file.get("pageRange")).get("to"))
+        said.append(f"Readers see no pages: this version has none of the shared {words.pages(first, last)}.")
     if limit := number(file.get("viewLimit")):
         said.append(f"{words.count(number(file.get('viewsConsumed')))} of {words.plural(limit, 'view')} are used up.")
     if ends is not None:

@@ -81,6 +81,26 @@ def _sessions_note(summary: Row) -> str:
     return f"in {words.plural(number(summary.get('totalSessions')), 'finished session')}"
 
 
+# Class of the report, words behind the number.
+_CLASSES = {
+    "unconfirmed": "opened it without touching anything",
+    "burst": "came in bursts too short and too many to be readers",
+    "scanner": "left at once",
+    "preview": "drew link previews",
+    "tool": "were programs that name themselves",
+    "prefetch": "were loaded ahead and never looked at",
+}
+
+
+def uncounted_note(report: Row) -> str:
+    """Return a sentence about the sessions that are in no figure; empty where there are none."""
+    found = [(text(row.get("label")), number(row.get("count"))) for row in rows(report.get("uncounted"))]
+    if "uncounted" not in report:  # the plan shows the sum only
+        found = [("unconfirmed", number(block(report.get("summary")).get("unconfirmedSessions")))]
+    said = [f"{words.count(count)} {_CLASSES.get(label, label)}" for label, count in found if count]
+    return f"Not counted: {', '.join(said)}." if said else ""
+
+
 def _returning_note(summary: Row) -> str:
     if "newSessions" not in summary:
         return ""

@@ -1,7 +1,18 @@
 """Bringing the schema up to date: ``PRAGMA user_version`` counts the steps that were taken, in this order."""
 
 from docshare.server.db import Store
-from docshare.server.schema import beginning, designs, oauth, readers, sharing, sign_in, webhooks
+from docshare.server.schema import (
+    beginning,
+    counting,
+    designs,
+    mails,
+    oauth,
+    readers,
+    sharing,
+    sign_in,
+    trials,
+    webhooks,
+)
 
 STEPS: tuple[str, ...] = (
     beginning.STEP,
@@ -11,6 +22,9 @@ STEPS: tuple[str, ...] = (
     oauth.STEP,
     sign_in.STEP,
     designs.STEP,
+    mails.STEP,
+    counting.STEP,
+    trials.STEP,
 )
 
 

@@ -19,10 +19,12 @@ TABLET = (
 FREE = ["tier", "summary", "file"]
 BASIC = [
     *FREE, "viewsOverTime", "funnel", "referrers", "browsers", "sources", "viewerModes", "peakTimes", "devices",
-    "countries",
+    "countries", "uncounted",
 ]  # fmt: skip
 PRO = [*BASIC, "sessions", "hotspotTaps", "ctaTaps", "variants", "contacts"]
-FREE_NUMBERS = ["totalViews", "totalSessions", "uniqueVisitors", "uniqueCountries", "avgTimeMs", "downloads"]
+FREE_NUMBERS = [
+    "totalViews", "totalSessions", "uniqueVisitors", "uniqueCountries", "avgTimeMs", "downloads", "unconfirmedSessions",
+]  # fmt: skip
 BASIC_NUMBERS = [*FREE_NUMBERS, "medianTimeMs", "totalTurns", "completionRate", "backTurnShare"]
 PRO_NUMBERS = [*BASIC_NUMBERS, "activeReaders", "newSessions", "returningSessions", "invitedNotViewed"]
 
@@ -88,6 +90,7 @@ def test_the_numbers_of_two_readers_add_up(world: World, made: dict[str, Any]) -
         "uniqueCountries": 1,
         "avgTimeMs": 15_250,
         "downloads": 1,
+        "unconfirmedSessions": 0,
         "medianTimeMs": 15_250,
         "totalTurns": 2,
         "completionRate": 37.5,  # two of four pages, and one
@@ -124,18 +127,25 @@ def test_a_reader_of_another_file_or_one_who_is_not_counted_is_not_active_here(
     world: World, made: dict[str, Any]
 ) -> None:
     Reader(world, world.pia.upload()["shortId"]).reads(9)
-    Reader(world, made["shortId"]).reads(2)
+    Reader(world, made["shortId"]).reads(2, input=False)
+    Reader(world, made["shortId"]).reads(20, input=False)
     assert report_of(world.pia, made)["summary"]["activeReaders"] == 0
 
 
-def test_who_is_not_counted_is_in_no_number(world: World, made: dict[str, Any]) -> None:
-    """Counted sessions only."""
+def test_who_is_not_counted_is_in_no_number_but_that_of_their_class(world: World, made: dict[str, Any]) -> None:
+    """Counted sessions only; the others stand beside them."""
     empty = report_of(world.pia, made)
     Reader(world, made["shortId"], user_agent="curl/8.5.0").reads(20)
-    Reader(world, made["shortId"]).reads(2)
+    Reader(world, made["shortId"]).reads(2, input=False)
+    for _ in range(2):
+        Reader(world, made["shortId"]).reads(20, input=False)
     signed_in(world, world.pia).get(f"/{made['shortId']}")
     everybody_leaves(world)
-    assert report_of(world.pia, made) == empty
+    classes = [("unconfirmed", 2), ("scanner", 1), ("tool", 1)]
+    assert report_of(world.pia, made) == empty | {
+        "summary": empty["summary"] | {"unconfirmedSessions": 2},
+        "uncounted": [{"label": label, "count": count} for label, count in classes],
+    }
 
 
 def test_who_comes_back_is_one_visitor_and_a_returning_session(world: World, made: dict[str, Any]) -> None:

@@ -198,7 +198,7 @@ def test_one_session_tells_how_its_time_and_class_came_about(world: World, made:
     began = world.clock.now
     referrer = {"Referer": "https://news.example/"}
     reader = Reader(world, made["shortId"], page_headers=referrer)
-    reader.reads(4, page=1)
+    reader.reads(4, page=1, input=False)
     world.clock.advance(seconds=4)
     reader.tell(read={2: 40_000}, input=True, turns=1)
     everybody_leaves(world)
@@ -271,22 +271,46 @@ def test_a_session_can_be_looked_at_while_it_goes_on(world: World, made: dict[st
 
 
 @pytest.mark.parametrize(
-    ("agent", "klass", "reason"),
+    ("agent", "seconds", "klass", "reason"),
     [
-        (DESKTOP, "scanner", "no input, and visible for less than 5 seconds"),
-        ("curl/8.5.0", "tool", "the user agent names a program"),
+        (DESKTOP, 2, "scanner", "no input, and visible for less than 5 seconds"),
+        (DESKTOP, 9, "unconfirmed", "visible for 5 seconds or more, and no input"),
+        ("curl/8.5.0", 2, "tool", "the user agent names a program"),
     ],
 )
 def test_a_session_that_was_not_counted_says_why(
-    world: World, made: dict[str, Any], agent: str, klass: str, reason: str
+    world: World, made: dict[str, Any], agent: str, seconds: int, klass: str, reason: str
 ) -> None:
-    Reader(world, made["shortId"], user_agent=agent).reads(2)
+    Reader(world, made["shortId"], user_agent=agent).reads(seconds, input=False)
     everybody_leaves(world)
     ((uuid,),) = world.rt.db.rows("SELECT uuid FROM view_sessions")
     told = asked(world, made, f"/sessions/{uuid}")
-    assert (told["class"], told["reason"], told["totalTimeMs"]) == (klass, reason, 2_000)
+    assert (told["class"], told["reason"], told["totalTimeMs"]) == (klass, reason, seconds * 1_000)
     assert not {"id", "countedAt"} & told.keys()
     assert "endedAt" in told
+    (listed,) = asked(world, made, "/sessions?counted=false")
+    assert (listed["sessionId"], listed["class"], listed["reason"]) == (uuid, klass, reason)
+    assert "id" not in listed
+    assert asked(world, made, "/sessions") == []
+
+
+def test_the_sessions_that_were_not_counted_are_listed_newest_first_once_they_have_ended(
+    world: World, made: dict[str, Any]
+) -> None:
+    other = world.pia.upload()
+    for seconds in (9, 2):
+        Reader(world, made["shortId"]).reads(seconds, input=False)
+    for link in (made, other):
+        Reader(world, link["shortId"]).reads(9)
+    Reader(world, other["shortId"]).reads(9, input=False)
+    assert asked(world, made, "/sessions?counted=false") == []
+    everybody_leaves(world)
+    listed = asked(world, made, "/sessions?counted=false")
+    assert [(row["class"], row["totalTimeMs"]) for row in listed] == [("scanner", 2_000), ("unconfirmed", 9_000)]
+    assert asked(world, made, "/sessions?counted=false&limit=1") == listed[:1]
+    assert [row["totalTimeMs"] for row in asked(world, made, "/sessions?counted=true")] == [9_000]
+    path = f"/api/v1/files/{made['uuid']}/readership/sessions?counted=false"
+    assert world.mal.get(path).status_code == 403
 
 
 def test_beacons_beyond_those_that_are_kept_count_all_the_same(

@@ -77,7 +77,7 @@ def test_the_story_comes_first(api: FakeApi, shell: Shell) -> None:
         "human: a reader, and counted",
         "because: a pointer, key, touch or wheel event",
         "counted 5.0s later",
-        "ended 1m 20.0s after it began: a minute after the page was hidden or closed",
+        "ended 1m 20.0s after it began: a minute after the page was hidden",
         "15.0s of reading accepted, of 16m 47.0s claimed in 3 reports",
         "1 of them claimed more than was possible, as shown below",
     ]
@@ -107,7 +107,9 @@ def test_times_below_a_second_still_add_up(api: FakeApi, shell: Shell) -> None:
         ("tool", "a program that names itself, not counted"),
         ("preview", "a link preview that names itself, not counted"),
         ("prefetch", "loaded ahead of its reader and never touched, not counted"),
-        ("scanner", "ran the page, showed no input and left at once, not counted"),
+        ("unconfirmed", "opened it without touching anything, not counted"),
+        ("burst", "one of too many short sessions, not counted"),
+        ("scanner", "ran the page and left at once, not counted"),
         ("oracle", "a class that this version does not know"),
     ],
 )
@@ -119,7 +121,7 @@ def test_every_class_of_the_rule_has_words() -> None:
     from docshare.cli import explaining
     from docshare.server.rules import reading
 
-    assert {*reading.FINAL, "human", "prefetch", "scanner"} == set(explaining._CLASSES)
+    assert {*reading.FINAL, "human", "unconfirmed", "burst", "prefetch", "scanner"} == set(explaining._CLASSES)
 
 
 # the beacons, why each was cut

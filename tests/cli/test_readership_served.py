@@ -177,18 +177,33 @@ def test_an_explanation_adds_up(world: World, pia: Shell, file: str) -> None:
     ]  # fmt: skip
     pia.tty = True
     story = pia("explain", row["sessionId"], "--no-color").lines
-    assert story[:2] == ["human: a reader, and counted", "because: visible for 5 seconds"]
-    assert any(line.endswith(": a minute after the page was hidden or closed") for line in story)
+    assert story[:2] == ["human: a reader, and counted", "because: a pointer, key, touch or wheel event"]
+    assert any(line.endswith(": a minute after the page was hidden") for line in story)
 
 
 def test_an_uncounted_session_can_be_explained_too(world: World, pia: Shell, file: str) -> None:
-    Reader(world, file).reads(2)
+    Reader(world, file).reads(2, input=False)
     everybody_leaves(world)
     assert done(pia("readership", "sessions", file, "--json")) == []
     found = world.rt.db.row("SELECT uuid FROM view_sessions")
     assert found is not None
     told = done(pia("explain", found[0], "--file", file, "--json"))
     assert (told["class"], told["totalTimeMs"]) == ("scanner", 2_000)
+    (listed,) = done(pia("readership", "sessions", file, "--uncounted", "--json"))
+    assert (listed["sessionId"], listed["class"]) == (found[0], "scanner")
+    assert pia("readership", "sessions", file, "--uncounted", "--since", "7d").code == 2
+
+
+def test_those_who_touched_nothing_are_named_beside_the_sessions(world: World, pia: Shell, file: str) -> None:
+    for _ in range(2):
+        Reader(world, file).reads(20, input=False)
+    Reader(world, file).reads(9)
+    everybody_leaves(world)
+    pia.tty = True
+    sessions = pia("readership", "sessions", file, "--no-color")
+    assert "2 opened it without touching anything" in sessions.err
+    assert sum("unconfirmed" in line for line in pia("readership", "sessions", file, "--uncounted").lines) == 2
+    assert any("unconfirmed" in line for line in pia("readership", "show", file, "--no-color").lines)
 
 
 @pytest.mark.parametrize(("name", "skipped"), [("fay", 7), ("bea", 6), ("pia", 0)])

@@ -62,6 +62,36 @@ def test_a_row_enters_the_feed_once(world: World, link: str) -> None:
     assert len(feed(world)) == len(feed(world)) == 1
 
 
+def closes(reader: Reader) -> None:
+    reader.leaves(closing=True)
+
+
+def test_a_session_ends_ten_seconds_after_its_page_is_closed(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    reader.reads(10)
+    closes(reader)
+    world.clock.advance(seconds=9.999)
+    assert feed(world) == []
+    world.clock.advance(milliseconds=1)
+    (row,) = feed(world)
+    assert row["timeMs"] == 10_000
+    assert reader.tell(read={1: 0}) == 409
+
+
+def test_a_tab_that_comes_back_within_ten_seconds_goes_on_with_its_session(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    reader.reads(10)
+    closes(reader)
+    world.clock.advance(seconds=9)
+    assert reader.tell(visible=True) == 204
+    assert reader.reads(50) == 204
+    closes(reader)
+    reader.leaves()  # hidden once more is closed still
+    world.clock.advance(seconds=10)
+    (row,) = feed(world)
+    assert row["timeMs"] == 60_000
+
+
 def test_a_session_that_goes_on_stays_open(world: World, link: str) -> None:
     reader = Reader(world, link)
     for _ in range(90):
@@ -74,7 +104,7 @@ def test_a_session_that_goes_on_stays_open(world: World, link: str) -> None:
 
 def test_a_session_that_was_not_counted_ends_without_a_row(world: World, link: str) -> None:
     reader = Reader(world, link)
-    reader.reads(2)
+    reader.reads(2, input=False)
     reader.leaves()
     world.clock.advance(minutes=1)
     assert feed(world) == []
@@ -142,7 +172,7 @@ def test_a_purged_file_takes_its_open_sessions_with_it(world: World, link: str) 
 
 def test_many_sessions_end_in_one_run(world: World, link: str) -> None:
     for number in range(210):
-        Reader(world, link, address=f"198.51.{number // 200}.{number % 200}").tell(input=True)
+        Reader(world, link, address=f"198.51.{number // 200}.{number % 200}").reads(2)
     world.clock.advance(minutes=5)
     assert END_SESSIONS.run(world.rt) == 210
     assert END_SESSIONS.run(world.rt) == 0

@@ -29,8 +29,9 @@ def test_a_session_that_was_not_counted_is_deleted_ninety_days_after_it_ended(wo
 def test_the_beacons_of_a_counted_session_go_ninety_days_after_it_ended(world: World) -> None:
     """What they came to, the session and the times of its pages, stays; so do the beacons of newer sessions."""
     made = world.pia.upload()
-    for host in range(201):
-        Reader(world, made["shortId"], address=f"198.51.100.{host}").tell(input=True)
+    crowd = [Reader(world, made["shortId"], address=f"198.51.100.{host}") for host in range(201)]
+    world.clock.advance(seconds=2)
+    assert {reader.tell(input=True) for reader in crowd} == {204}
     Reader(world, made["shortId"], address="203.0.113.7").reads(9)
     world.clock.advance(minutes=6)
     END_SESSIONS.run(world.rt)

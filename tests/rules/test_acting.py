@@ -33,12 +33,13 @@ def test_the_measuring_rule_accepts_every_millisecond_and_every_page(wanted: tup
     assert sum(times.values()) == state.time_ms == time_ms
     assert [page for page, ms in times.items() if ms >= reading.SEEN_MS] == list(range(1, pages + 1))
     assert set(views.values()) == {1}
-    assert (state.klass, state.turns, state.hidden_at) == ("human", pages - 1, START + time_ms)
+    assert (state.klass, state.turns, state.hidden_at) == ("human", pages - 1, START + acting.OPEN_MS + time_ms)
 
 
-def test_one_page_for_a_minute_and_a_half_is_three_reports() -> None:
-    sent = acting.reports(1, 90_000)
+def test_one_page_for_a_minute_and_a_half_is_three_reports_after_that_of_the_opening() -> None:
+    opening, *sent = acting.reports(1, 90_000)
+    assert (opening.after_ms, opening.body["pages"]) == (0, [])
     assert [(report.after_ms, report.body["visible"]) for report in sent] == [
-        (30_000, True), (60_000, True), (90_000, False),
+        (35_000, True), (65_000, True), (95_000, False),
     ]  # fmt: skip
     assert [report.body["pages"][0]["views"] for report in sent] == [1, 0, 0]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from docshare.server.rules.reading import Beacon, PageTime, Reading, begin, ends_at, fold
+from docshare.server.rules.reading import Beacon, PageTime, Reading, begin, count, ends_at, fold, has_room
 
 OPENED = 1_000_000  # when the page was served
 TOOL = ("tool", "the user agent names a program")
@@ -16,7 +16,9 @@ def beacon(seq: int = 0, *, age: int = 0, visible: bool = True, input: bool = Fa
     pages = more.get("pages", {1: visible_ms} if visible_ms else {})
     assert isinstance(pages, dict)
     times = tuple(PageTime(page, ms, 1, 0) for page, ms in pages.items())
-    return Beacon(0, seq, age, visible, visible_ms, input, 0, 0, times, bool(more.get("prefetch")))
+    return Beacon(
+        0, seq, age, visible, visible_ms, input, 0, 0, times, bool(more.get("prefetch")), bool(more.get("closing"))
+    )
 
 
 def read(*heard: tuple[int, Beacon], total: int = 3, program: tuple[str, str] | None = None, prefetched: bool = False):
@@ -47,9 +49,45 @@ class Case:
 
 
 CASES = [
-    Case("five seconds visible", [(5_000, beacon(age=5_000, visible_ms=5_000))], "human", True, 5_000),
+    Case("five seconds visible", [(5_000, beacon(age=5_000, visible_ms=5_000))], "unconfirmed", False, 5_000),
     Case("a moment less", [(4_999, beacon(age=4_999, visible_ms=4_999))], "scanner", False, 4_999),
-    Case("one event at once", [(300, beacon(age=300, visible_ms=300, input=True))], "human", True, 300),
+    Case("one event at once", [(300, beacon(age=300, visible_ms=300, input=True))], "scanner", False, 300),
+    Case(
+        "one event, and gone before two seconds",
+        [(300, beacon(age=300, visible_ms=300, input=True)), (1_999, beacon(1, age=1_999, visible=False))],
+        "scanner",
+        False,
+        300,
+    ),
+    Case(
+        "one event, and still there after two seconds",
+        [(300, beacon(age=300, visible_ms=300, input=True)), (2_000, beacon(1, age=2_000, visible_ms=1_700))],
+        "burst",
+        False,
+        2_000,
+    ),
+    Case("one report with an event, however late", [(90_000, beacon(age=90_000, input=True))], "burst", False),
+    Case(
+        "a moment less than five seconds between the reports",
+        [(1_000, beacon(age=1_000, input=True)), (5_999, beacon(1, age=5_999, visible_ms=4_999))],
+        "burst",
+        False,
+        4_999,
+    ),
+    Case(
+        "five seconds between the reports",
+        [(1_000, beacon(age=1_000, input=True)), (6_000, beacon(1, age=6_000, visible_ms=5_000))],
+        "human",
+        True,
+        5_000,
+    ),
+    Case(
+        "an event after a long time without one",
+        [(1_000, beacon(age=1_000, visible_ms=1_000)), (50_000, beacon(1, age=50_000, visible_ms=49_000, input=True))],
+        "human",
+        True,
+        50_000,
+    ),
     Case(
         "two seconds and gone, as mail scanners do",
         [(2_000, beacon(age=2_000, visible=False, visible_ms=2_000))],
@@ -63,11 +101,16 @@ CASES = [
             (3_000, beacon(0, age=3_000, visible=False, visible_ms=3_000)),
             (20_000, beacon(1, age=20_000, visible_ms=2_000)),
         ],
-        "human",
-        True,
+        "unconfirmed",
+        False,
         5_000,
     ),
-    Case("shown for long, read for nothing", [(9_000, beacon(age=9_000, visible_ms=9_000, pages={}))], "human", True),
+    Case(
+        "shown for long, read for nothing",
+        [(9_000, beacon(age=9_000, visible_ms=9_000, pages={}))],
+        "unconfirmed",
+        False,
+    ),
     Case(
         "prefetched and never touched",
         [(30_000, beacon(age=30_000, visible_ms=30_000))],
@@ -78,7 +121,7 @@ CASES = [
     ),
     Case(
         "prefetched, then read",
-        [(30_000, beacon(age=30_000, visible_ms=30_000, input=True))],
+        [(3_000, beacon(age=3_000)), (30_000, beacon(1, age=30_000, visible_ms=30_000, input=True))],
         "human",
         True,
         30_000,
@@ -106,7 +149,7 @@ CASES = [
     Case(
         "a late beacon loses nothing",
         [
-            (10_000, beacon(0, age=10_000, visible_ms=10_000)),
+            (10_000, beacon(0, age=10_000, visible_ms=10_000, input=True)),
             (30_000, beacon(2, age=30_000, visible_ms=10_000)),
             (30_050, beacon(1, age=20_000, visible_ms=10_000)),
         ],
@@ -117,11 +160,16 @@ CASES = [
     Case(
         "more reading than was visible",
         [(20_000, beacon(age=20_000, visible_ms=8_000, pages={1: 15_000}))],
-        "human",
-        True,
+        "unconfirmed",
+        False,
         8_000,
     ),
-    Case("a page the document lacks", [(9_000, beacon(age=9_000, visible_ms=9_000, pages={4: 9_000}))], "human", True),
+    Case(
+        "a page the document lacks",
+        [(9_000, beacon(age=9_000, visible_ms=9_000, pages={4: 9_000}))],
+        "unconfirmed",
+        False,
+    ),
 ]
 
 
@@ -135,11 +183,28 @@ def test_a_session_gets_its_class_its_count_and_its_time(case: Case) -> None:
 def test_a_view_is_counted_once_and_at_its_moment() -> None:
     reading, _ = read(
         (1_000, beacon(0, age=1_000, visible_ms=1_000)),
-        (6_000, beacon(1, age=6_000, visible_ms=5_000)),
+        (6_000, beacon(1, age=6_000, visible_ms=5_000, input=True)),
         (9_000, beacon(2, age=9_000, visible_ms=3_000, input=True)),
     )
     assert reading.counted_at == OPENED + 6_000
-    assert reading.reason == "visible for 5 seconds"
+    assert reading.reason == "a pointer, key, touch or wheel event"
+
+
+def test_a_short_session_that_there_is_room_for_stays_counted() -> None:
+    reading, _ = read((2_000, beacon(0, age=2_000, input=True)))
+    assert reading.klass == "burst"
+    counted = count(reading, OPENED + 2_000)
+    later, _ = fold(counted, beacon(1, age=3_000, visible_ms=1_000), OPENED + 3_000, 3)
+    assert (later.klass, later.counted_at) == ("human", OPENED + 2_000)
+
+
+@pytest.mark.parametrize(
+    ("of_reader", "of_address", "room"), [(0, 0, True), (11, 35, True), (12, 12, False), (0, 36, False)]
+)
+def test_twelve_short_sessions_of_a_reader_and_36_of_an_address_have_room(
+    of_reader: int, of_address: int, room: bool
+) -> None:
+    assert has_room(of_reader, of_address) is room
 
 
 def test_time_is_kept_by_page_and_unknown_pages_are_dropped() -> None:
@@ -172,6 +237,21 @@ ENDS = [
         "hidden once more is hidden since the first time",
         [(10_000, beacon(0, visible=False, visible_ms=5_000)), (40_000, beacon(1, visible=False))],
         70_000,
+    ),
+    (
+        "closed: ten seconds after",
+        [(10_000, beacon(visible=False, visible_ms=5_000, closing=True))],
+        20_000,
+    ),
+    (
+        "hidden, then closed",
+        [(10_000, beacon(0, visible=False, visible_ms=5_000)), (40_000, beacon(1, visible=False, closing=True))],
+        50_000,
+    ),
+    (
+        "closed, then visible again",
+        [(10_000, beacon(0, visible=False, closing=True)), (19_000, beacon(1, visible_ms=1_000))],
+        319_000,
     ),
     (
         "a late word of being visible does not undo being hidden",

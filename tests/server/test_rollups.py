@@ -46,6 +46,7 @@ def upgraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]
             (6, 2, "ada", MONDAY, MONDAY + 1, MONDAY + 700, 3_000, 1, "AT", None),
         ):
             store.execute(SESSION, row)
+        store.execute("UPDATE view_sessions SET class = 'scanner' WHERE id = 4")
         for page in ((1, 1, 8_000, 2, 1), (1, 2, 2_000, 1, 0), (2, 1, 5_000, 1, 0), (4, 1, 2_000, 1, 0)):
             store.execute("INSERT INTO session_pages VALUES (?, ?, ?, ?, ?)", page)
     monkeypatch.setattr(migrations, "STEPS", STEPS)
@@ -97,7 +98,19 @@ def test_sessions_are_counted_by_what_is_known_of_them(upgraded: Store) -> None:
         ("hour", "0 23", 1),
         ("hour", "1 00", 2),
         ("source", "Direct link", 3),
+        ("uncounted", "scanner", 1),
         ("viewerMode", "standard", 3),
+    ]
+
+
+def test_sessions_from_before_keep_their_class_and_those_that_go_on_know_their_first_report(upgraded: Store) -> None:
+    assert upgraded.rows("SELECT id, class, first_at FROM view_sessions ORDER BY id") == [
+        (1, "human", None),
+        (2, "human", None),
+        (3, "human", None),
+        (4, "scanner", None),
+        (5, "human", MONDAY),
+        (6, "human", None),
     ]
 
 

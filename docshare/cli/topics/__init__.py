@@ -23,6 +23,7 @@ TOPICS = (
     "library",
     "looks",
     "mail",
+    "measuring",
     "plans",
     "privacy",
     "proxy",

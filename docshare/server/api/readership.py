@@ -17,11 +17,15 @@ def report(caller: Caller, name: str) -> Response:
 
 def pages(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/readership/pages``: how every page was read."""
-    return answers.json(represent_readership.pages(readership.pages(rt(), caller, name)))
+    return answers.json(represent_readership.pages(readership.pages(rt(), caller, name)), compress=True)
 
 
 def sessions(caller: Caller, name: str) -> Response:
-    """``GET /files/{id}/readership/sessions``: counted sessions in the order in which they ended."""
+    """``GET /files/{id}/readership/sessions``: counted sessions in the order in which they ended, or with
+    ``counted=false`` the newest of the others."""
+    if request.args.get("counted") == "false":
+        others = readership_sessions.list_uncounted(rt(), caller, name, limit=parse_limit(request.args.get("limit")))
+        return answers.json([represent_readership.uncounted_row(*row) for row in others])
     since = parse_since(request.args.get("since"), SESSIONS.largest)
     limit = parse_limit(request.args.get("limit"))
     rows = readership_sessions.after(rt(), caller, name, since=since, limit=limit)

@@ -41,6 +41,11 @@ def stream_row(row: SessionRow, seen: Sequence[PageRow]) -> dict[str, Any]:
     return {"id": row.id, **session(row), "pages": times}
 
 
+def uncounted_row(row: SessionRow, klass: str, reason: str) -> dict[str, Any]:
+    """One session that was not counted, and why."""
+    return {**session(row), "class": klass, "reason": reason}
+
+
 def session(row: SessionRow) -> dict[str, Any]:
     """A session as in the report."""
     return present(
@@ -108,6 +113,7 @@ def _summary(found: Summary) -> dict[str, Any]:
         "uniqueCountries": found.countries,
         "avgTimeMs": found.mean_ms,
         "downloads": found.downloads,
+        "unconfirmedSessions": found.unconfirmed,
         "medianTimeMs": found.median_ms,
         "totalTurns": found.turns,
         "completionRate": found.completion,
@@ -130,6 +136,7 @@ def _breakdown(found: Breakdown) -> dict[str, Any]:
         "peakTimes": [{"dow": dow, "hour": hour, "count": count} for (dow, hour), count in found.hours.items()],
         "devices": _counts(found.devices),
         "countries": _counts(found.countries),
+        "uncounted": _counts(found.uncounted),
     }
 
 

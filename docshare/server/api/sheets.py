@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from flask import Response, request
 
 from docshare.contract.problems import Problem
+from docshare.contract.sheets import neutral
 from docshare.server.headers import content_disposition
 
 _TYPE = "text/csv; charset=utf-8"
-# What makes a spreadsheet take a text for a formula; the last four are what some languages type instead.
-_TRIGGERS = tuple("=+-@\t\r\n\0＝＋－＠")
 
 
 def wanted() -> bool:
@@ -24,7 +23,7 @@ def wanted() -> bool:
 
 def answer(name: str, header: Sequence[str], rows: Iterable[Sequence[str | int | float]]) -> Response:
     """A sheet to be saved as ``name``, with a ``header`` and ``rows`` as wide. What readers wrote is text: a cell that
-    would start a formula starts with a quote instead (hardening M36)."""
+    would start a formula starts with a quote instead."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(header)
@@ -35,4 +34,4 @@ def answer(name: str, header: Sequence[str], rows: Iterable[Sequence[str | int |
 
 
 def _neutral(cell: str | int | float) -> str | int | float:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_TRIGGERS) else cell
+    return neutral(cell) if isinstance(cell, str) else cell

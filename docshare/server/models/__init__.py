@@ -5,7 +5,7 @@ from docshare.server.models.designs import Design, DesignUpload
 from docshare.server.models.feed import ActivityRow, DownloadRow, GateRow, ViewRow
 from docshare.server.models.files import File, Revision
 from docshare.server.models.instance import InstanceSecret
-from docshare.server.models.mail import Mail
+from docshare.server.models.mail import Mail, MutedNotice
 from docshare.server.models.oauth import OAuthClient, OAuthCode, OAuthGrant, OAuthToken
 from docshare.server.models.readers import Annotation, Grant, Mark, Note, Receipt, Tap, Viewer
 from docshare.server.models.rollups import PageTally, Reader, Readership, SessionRow, Tally, VariantTally
@@ -37,6 +37,7 @@ TABLES = (
     LoginLink,
     Mail,
     Mark,
+    MutedNotice,
     Note,
     OAuthClient,
     OAuthCode,
@@ -86,6 +87,7 @@ __all__ = [
     "LoginLink",
     "Mail",
     "Mark",
+    "MutedNotice",
     "Note",
     "OAuthClient",
     "OAuthCode",

@@ -33,6 +33,7 @@ class File(Row):
     notified_at = IntegerField(null=True)  # of the last mail that told of a view
     notified_views = IntegerField(default=0)  # what the view count was then
     frozen_at = IntegerField(null=True)
+    download_warning = TextField(null=True)  # why readers cannot download it as the settings say: a word of the rules
     settings = TextField(default="{}")  # JSON: the settings that deviate from their defaults, by wire name
 
     class Meta:

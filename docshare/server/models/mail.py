@@ -1,9 +1,22 @@
 """The mails this instance writes: waiting, sent, or given up."""
 
-from peewee import ForeignKeyField, IntegerField, TextField
+from peewee import CompositeKey, ForeignKeyField, IntegerField, TextField
 
+from docshare.server.models.accounts import Account
 from docshare.server.models.base import Row
 from docshare.server.models.files import File
+
+
+class MutedNotice(Row):
+    """A kind of notice that the account has switched off."""
+
+    account = ForeignKeyField(Account)
+    notice = TextField()
+    muted_at = IntegerField()
+
+    class Meta:
+        table_name = "muted_notices"
+        primary_key = CompositeKey("account", "notice")
 
 
 class Mail(Row):
@@ -19,6 +32,8 @@ class Mail(Row):
     sent_at = IntegerField(null=True)
     failed_at = IntegerField(null=True)
     error = TextField(null=True)
+    account = ForeignKeyField(Account, null=True)  # whose notice it is; None: it is none
+    notice = TextField(null=True)
 
     class Meta:
         table_name = "mails"

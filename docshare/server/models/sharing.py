@@ -22,6 +22,7 @@ class Variant(Row):
     created_at = IntegerField()
     revoked_at = IntegerField(null=True)
     redacted_at = IntegerField(null=True)
+    download_warning = TextField(null=True)
 
     class Meta:
         table_name = "variants"

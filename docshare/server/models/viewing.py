@@ -21,10 +21,12 @@ class ViewSession(Row):
     prefetched = IntegerField()
     earliest_at = IntegerField()  # when the page was served or the load's session before it ended
     started_at = IntegerField()
+    first_at = IntegerField(null=True)  # arrival of the first beacon; None of sessions before it was kept
     heard_at = IntegerField()
     active_at = IntegerField()
     last_seq = IntegerField()
     hidden_at = IntegerField(null=True)
+    closed_at = IntegerField(null=True)
     input_at = IntegerField(null=True)
     counted_at = IntegerField(null=True)
     ended_at = IntegerField(null=True)

@@ -28,6 +28,8 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("Safari", r"Safari/|(iPhone|iPad|iPod).*AppleWebKit"),
     )
 )
+BROWSERS = (*(name for name, _ in _FAMILIES), "Other")
+"""Every family that ``Agent.browser`` can name."""
 _TABLET = re.compile(r"iPad|Tablet|Silk/|PlayBook|Kindle|Android(?!.*\bMobile\b)")
 _MOBILE = re.compile(r"Mobi|iPhone|iPod|Android")
 
@@ -57,7 +59,7 @@ def describe(user_agent: str) -> Agent:
 
 
 def _browser(text: str) -> str:
-    return next((name for name, pattern in _FAMILIES if pattern.search(text)), "Other")
+    return next((name for name, pattern in _FAMILIES if pattern.search(text)), BROWSERS[-1])
 
 
 def _device(text: str) -> str:

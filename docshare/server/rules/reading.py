@@ -2,20 +2,43 @@
 
 **Opening** a share page stores nothing. Its script reports reading in *beacons*, and everything follows from those.
 
-**A view is counted** at the first accepted beacon after 5 seconds of visible time, or after one trusted pointer, key,
-touch or wheel event. Scrolling by itself is no such event, since a script can scroll. A page that the browser loaded
-ahead of its reader (``Sec-Purpose: prefetch``) needs the event: its seconds prove nobody there. A beacon that itself
-carries that header counts nothing.
+**A view is counted** when all of this holds:
 
-**Classes.** Every session has one, with its reason: ``human`` is counted; ``tool`` and ``preview`` name themselves in
-the user agent and stay what they are; ``prefetch`` was loaded ahead and never touched; ``scanner`` is all the rest: it
-ran the script, showed no input and left before 5 seconds. What says nothing at all is not a session. Being driven by
+1. The reader has used a pointer, key, touch screen or wheel (one trusted event). Scrolling by itself is not input,
+   since a script can scroll; what a person scrolls with is.
+2. A report has arrived 2 seconds or more after the page was opened, by the server's clock: from the moment at which the
+   server sent the page, whatever age the report claims.
+3. The session is long, or there is room among the short ones. A session is *short* while the server's clock has seen
+   less than 5 seconds between its first and its last report. Of one reader (salted address and browser) at most 12
+   short sessions count in 10 minutes, of one address with all its browsers at most 36. Long ones are bounded only by
+   how many sessions an address may start: 300 in 10 minutes (``services/viewing.py``).
+
+It is counted once, at the first report with which all three hold, and stays counted: totals never go down. A short
+session for which there was no room is judged anew with each of its reports, so it is counted as soon as it has grown to
+5 seconds or there is room; a counted one that grows to 5 seconds is not short any more and makes room. Until a session
+is counted it is in no total, and not among those who read now. The row of the
+feed, the event and the sums of the file are made at the end of a session, from the class that it has by then.
+
+**Classes.** Every session has one, with its reason. Only ``human`` is counted; the others are kept and shown beside the
+totals. ``tool`` and ``preview`` name themselves in the user agent and stay what they are. ``prefetch`` was loaded ahead
+of its reader (``Sec-Purpose: prefetch``) and never touched; a beacon that itself carries that header counts nothing.
+``unconfirmed`` was visible for 5 seconds or more without any input: a mail scanner that waits, or somebody who read
+without touching anything, and nothing tells one from the other. The first input makes it ``human`` as a whole, with the
+time before it. ``burst`` is a short session for which there was no room. ``scanner`` is all the rest: visible for less
+than 5 seconds without input, or gone within 2 seconds. What says nothing at all is not a session. Being driven by
 automation (``navigator.webdriver``) is no reason for anything: people's accessibility tools do that too.
+
+**Not affected by the class**: a unit of a view limit is taken by the step "Open document", and gates let in and keep
+what was filled in, whatever becomes of the session. An invitation is viewed with the first counted session of its link.
 
 **Time** runs for a page while the document is visible and its reader was active in the last 60 seconds. Active means
 one of the events above; opening the page and coming back to it also start the 60 seconds, for somebody just did that,
 but they are no input and prove no reader. The moment's time goes to the page of which most is visible, and is shared
 evenly when several are equally visible, as on a spread; so page times add up to the session's time.
+
+**Reports** come 1, 3 and 6 seconds after a page was turned to and every 5 seconds from then on, as soon as a page was
+seen for a second in all, and whenever 2.5 seconds are unreported; so a browser that is killed loses less than 3
+seconds, and no page that was seen for more than a second.
 
 **The server's clock is the limit.** A beacon claims times; what is accepted is at most what has passed on the
 server's clock since the session began, less what was accepted before. A session began when the arrival of a beacon
@@ -25,9 +48,10 @@ claim is cut in proportion over its pages. Of pages that the reader was not show
 accepted once, by (session, sequence), in whatever order they come, so that late ones lose nothing. Twenty are accepted
 at once and then one for each second that has passed; more than that add nothing.
 
-**A session ends** 60 seconds after the document was hidden, or 5 minutes after the last active reading, whichever is
-first; that moment is its end, whenever the server gets round to writing it down. The browser of somebody who comes
-back later is told that the session is over, and starts the next one of the same load.
+**A session ends** 60 seconds after the document was hidden, 10 seconds after its page said that it is being closed, or
+5 minutes after the last active reading, whichever is first; that moment is its end, whenever the server gets round to
+writing it down. The browser of somebody who comes back later is told that the session is over, and starts the next one
+of the same load.
 
 **A page was seen** when it had at least one second; ``pagesViewed`` and the furthest page count those. A turn is a
 change of page that lasted half a second, so there are at most as many turns as half seconds of visible time, and no
@@ -44,8 +68,14 @@ from typing import Any
 from docshare.contract.problems import Problem
 from docshare.server.strict_json import parse_object
 
-COUNTS_AFTER_MS = 5_000
+OPENED_MS = 2_000  # nothing counts before the page has been open for so long
+STAYED_MS = 5_000  # visible time from which a session without input is more than a scanner's
+SHORT_MS = 5_000  # from the first to the last report: a session below it is short
+SHORT_OF_READER = 12
+SHORT_OF_ADDRESS = 36  # with all browsers: their names are made up as easily as views
+SHORT_WINDOW_MS = 600_000
 HIDDEN_ENDS_MS = 60_000
+CLOSED_ENDS_MS = 10_000
 IDLE_ENDS_MS = 300_000
 SEEN_MS = 1_000
 TURN_MS = 500
@@ -82,7 +112,7 @@ class Beacon:
     ``part`` counts the sessions of one load of the page, ``seq`` the beacons of one session, both from 0; ``age_ms``
     time since the session began; ``visible`` whether the document is visible now; ``visible_ms`` how long it was;
     ``input`` whether a trusted event came in; ``turns`` changes of page, ``back_turns`` of them backward;
-    ``prefetch`` whether the request announced itself as prefetching.
+    ``prefetch`` whether the request announced itself as prefetching; ``closing`` whether the page is being closed.
     """
 
     part: int
@@ -95,22 +125,25 @@ class Beacon:
     back_turns: int
     pages: tuple[PageTime, ...]
     prefetch: bool = False
+    closing: bool = False
 
 
 @dataclass(frozen=True)
 class Reading:
     """What is known of one session after its beacons so far; every ``_at`` is a moment in ms or None. It cannot have
-    begun before ``earliest_at``."""
+    begun before ``earliest_at``; ``first_at`` and ``heard_at`` are the arrivals of its first and its last beacon."""
 
     klass: str
     reason: str
     prefetched: bool
     earliest_at: int
     started_at: int
+    first_at: int
     heard_at: int
     active_at: int
     last_seq: int = -1
     hidden_at: int | None = None
+    closed_at: int | None = None
     input_at: int | None = None
     counted_at: int | None = None
     visible_ms: int = 0
@@ -126,7 +159,8 @@ def begin(now: int, earliest_at: int, program: tuple[str, str] | None, prefetche
     itself a program; ``prefetched`` whether the page was loaded ahead of its reader.
     """
     klass, reason = program or ("scanner", "")
-    return Reading(klass, reason, prefetched, min(earliest_at, now), started_at=now, heard_at=now, active_at=now)
+    earliest_at = min(earliest_at, now)
+    return Reading(klass, reason, prefetched, earliest_at, started_at=now, first_at=now, heard_at=now, active_at=now)
 
 
 def fold(reading: Reading, beacon: Beacon, now: int, last_page: int) -> tuple[Reading, tuple[PageTime, ...]]:
@@ -150,6 +184,7 @@ def fold(reading: Reading, beacon: Beacon, now: int, last_page: int) -> tuple[Re
         active_at=max(now, reading.active_at) if claimed or beacon.input else reading.active_at,
         last_seq=max(beacon.seq, reading.last_seq),
         hidden_at=_hidden_at(reading, beacon, now) if newest else reading.hidden_at,
+        closed_at=_closed_at(reading, beacon, now) if newest else reading.closed_at,
         input_at=now if beacon.input and reading.input_at is None else reading.input_at,
         visible_ms=visible_ms,
         time_ms=reading.time_ms + sum(page.ms for page in pages),
@@ -175,8 +210,23 @@ def too_many(beacon: Beacon, passed_ms: int) -> bool:
 
 def ends_at(reading: Reading) -> int:
     """The moment at which ``reading`` ends unless its reader is heard of before."""
-    idle = reading.active_at + IDLE_ENDS_MS
-    return idle if reading.hidden_at is None else min(idle, reading.hidden_at + HIDDEN_ENDS_MS)
+    end = reading.active_at + IDLE_ENDS_MS
+    if reading.hidden_at is not None:
+        end = min(end, reading.hidden_at + HIDDEN_ENDS_MS)
+    return end if reading.closed_at is None else min(end, reading.closed_at + CLOSED_ENDS_MS)
+
+
+def has_room(short_of_reader: int, short_of_address: int) -> bool:
+    """Whether one more short session counts.
+
+    Parameters: ``short_of_reader`` and ``short_of_address`` how many did in the last ``SHORT_WINDOW_MS``.
+    """
+    return short_of_reader < SHORT_OF_READER and short_of_address < SHORT_OF_ADDRESS
+
+
+def count(reading: Reading, now: int) -> Reading:
+    """``reading`` as it is when its view is counted at ``now``."""
+    return replace(reading, klass="human", reason="a pointer, key, touch or wheel event", counted_at=now)
 
 
 def _cut(pages: tuple[PageTime, ...], claimed: int, allowed: int) -> tuple[PageTime, ...]:
@@ -198,18 +248,34 @@ def _hidden_at(reading: Reading, beacon: Beacon, now: int) -> int | None:
     return now if reading.hidden_at is None else reading.hidden_at
 
 
+def _closed_at(reading: Reading, beacon: Beacon, now: int) -> int | None:
+    if beacon.visible:
+        return None
+    return now if beacon.closing and reading.closed_at is None else reading.closed_at
+
+
 def _judge(reading: Reading, beacon: Beacon, now: int) -> Reading:
     if reading.klass in FINAL or reading.counted_at is not None:
         return reading
     if beacon.prefetch:
         return replace(reading, klass="prefetch", reason="the request says that it prefetches")
-    if reading.input_at is not None:
-        return replace(reading, klass="human", reason="a pointer, key, touch or wheel event", counted_at=now)
+    if reading.input_at is None:
+        klass, reason = _judge_without_input(reading)
+        return replace(reading, klass=klass, reason=reason)
+    if reading.heard_at - reading.earliest_at < OPENED_MS:
+        return replace(reading, klass="scanner", reason="gone within 2 seconds of opening the page")
+    if reading.heard_at - reading.first_at < SHORT_MS:
+        # The service counts it where there is room.
+        return replace(reading, klass="burst", reason="one of too many short sessions of one reader or address")
+    return count(reading, now)
+
+
+def _judge_without_input(reading: Reading) -> tuple[str, str]:
     if reading.prefetched:
-        return replace(reading, klass="prefetch", reason="loaded ahead of its reader, and no input")
-    if reading.visible_ms >= COUNTS_AFTER_MS:
-        return replace(reading, klass="human", reason="visible for 5 seconds", counted_at=now)
-    return replace(reading, klass="scanner", reason="no input, and visible for less than 5 seconds")
+        return "prefetch", "loaded ahead of its reader, and no input"
+    if reading.visible_ms >= STAYED_MS:
+        return "unconfirmed", "visible for 5 seconds or more, and no input"
+    return "scanner", "no input, and visible for less than 5 seconds"
 
 
 def parse_body(body: bytes, prefetch: bool) -> tuple[str, Beacon]:
@@ -240,6 +306,8 @@ def stored_text(beacon: Beacon) -> str:
     }
     if beacon.prefetch:
         data["prefetch"] = True
+    if beacon.closing:
+        data["closing"] = True
     return COMPACT(data)
 
 
@@ -259,6 +327,7 @@ def _beacon(data: dict[str, Any], prefetch: bool) -> Beacon:
         back_turns=_whole(data["backTurns"], 0, turns),
         pages=tuple(_page(page) for page in pages),
         prefetch=prefetch,
+        closing=_flag(data.get("closing", False)),
     )
 
 

@@ -1,7 +1,8 @@
 """What the owner of a file learns of its readers (section Readership report; gap choices: Readership, defined).
 
 Sums are kept as sessions end (``rollups``), so a report costs the same few statements however often a file was read.
-Sessions that were not counted are in none of them, and one that still goes on is in ``views`` and ``active`` alone.
+Sessions that were not counted are in none of them but stand beside them, by class; one that still goes on is in
+``views`` and ``active`` alone.
 Pages have the document's own numbers, whatever window of it readers were shown.
 """
 
@@ -40,12 +41,14 @@ class _Totals(NamedTuple):
     downloads: int
     active: int
     not_viewed: int
+    unconfirmed: int
 
 
 @dataclass(frozen=True)
 class Summary:
     """Numbers of the whole file: times in ms, ``completion`` and ``back_share`` 0 to 100. ``came_back``: sessions whose
-    reader had been here before; ``active``: those that go on now; ``not_viewed``: invitations."""
+    reader had been here before; ``active``: those that go on now; ``not_viewed``: invitations; ``unconfirmed``:
+    sessions without input, which are in no other number."""
 
     views: int
     sessions: int
@@ -60,12 +63,13 @@ class Summary:
     active: int
     came_back: int
     not_viewed: int
+    unconfirmed: int
 
 
 @dataclass(frozen=True)
 class Breakdown:
     """What Basic adds: ``days`` the last 30, ascending; ``hours`` sessions by (day of week, hour) in UTC, 0 = Sunday;
-    ``funnel`` through the pages that readers are shown now."""
+    ``funnel`` through the pages that readers are shown now; ``uncounted`` sessions that were not counted, by class."""
 
     days: list[tuple[str, int]]
     hours: dict[tuple[int, int], int]
@@ -76,6 +80,7 @@ class Breakdown:
     sources: Counts
     viewer_modes: Counts
     referrers: Counts
+    uncounted: Counts
 
 
 class HotspotTaps(NamedTuple):
@@ -145,7 +150,8 @@ SELECT {_SUMS},
     (SELECT COUNT(*) FROM download_rows WHERE file_id = f.id),
     (SELECT COUNT(*) FROM view_sessions
         WHERE ended_at IS NULL AND +file_id = f.id AND counted_at IS NOT NULL AND heard_at > ?),
-    (SELECT COUNT(*) FROM invites WHERE file_id = f.id AND viewed_at IS NULL)
+    (SELECT COUNT(*) FROM invites WHERE file_id = f.id AND viewed_at IS NULL),
+    IFNULL((SELECT sessions FROM tallies WHERE file_id = f.id AND kind = 'uncounted' AND label = 'unconfirmed'), 0)
 FROM files f LEFT JOIN readerships r ON r.file_id = f.id WHERE f.id = ?
 """  # noqa: S608 - columns from the row
 # One row in the middle, or the two around it.
@@ -156,7 +162,8 @@ LIMIT 2 - ?2 % 2 OFFSET (?2 - 1) / 2)
 # Kinds of which there are few labels each; of referrers there may be any number.
 _TALLIES = """
 SELECT kind, label, sessions FROM tallies
-WHERE file_id = ? AND kind IN ('country', 'device', 'browser', 'source', 'viewerMode', 'hour', 'furthest', 'day')
+WHERE file_id = ? AND kind IN ('country', 'device', 'browser', 'source', 'viewerMode', 'hour', 'furthest', 'day',
+        'uncounted')
     AND NOT (kind = 'day' AND label < ?) ORDER BY sessions DESC, label
 """
 _REFERRERS = """
@@ -226,6 +233,7 @@ def _summary(file: FileRow, totals: _Totals, median_ms: int) -> Summary:
         active=totals.active,
         came_back=totals.came_back,
         not_viewed=totals.not_viewed,
+        unconfirmed=totals.unconfirmed,
     )
 
 
@@ -251,6 +259,7 @@ def _breakdown(rt: Runtime, file_id: int, shown: Window, sessions: int, now: int
         browsers=tallies["browser"],
         sources=tallies["source"],
         viewer_modes=tallies["viewerMode"],
+        uncounted=tallies["uncounted"],
         referrers=dict(rt.db.rows(_REFERRERS, (file_id, REPORT_REFERRERS))),
     )
 

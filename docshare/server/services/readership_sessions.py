@@ -1,7 +1,8 @@
 """Single sessions of a file as its owner sees them: the newest, the stream of all, and how one came about.
 
 The stream is an addition. A session enters it when it ends, so that none appears below a cursor that has passed. One
-session can be looked at while it goes on, and when it was not counted, too.
+session can be looked at while it goes on, and when it was not counted, too. Sessions that were not counted have a list
+of their own, of the newest only.
 """
 
 import json
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 from docshare.contract.features import require_plan
 from docshare.contract.fields import is_uuid
-from docshare.contract.limits import REPORT_SESSIONS
+from docshare.contract.limits import REPORT_SESSIONS, UNCOUNTED_KEPT_MS
 from docshare.contract.problems import Problem
 from docshare.server.rules import reading
 from docshare.server.runtime import Runtime
@@ -98,6 +99,10 @@ _PAGES = (
     "(SELECT * FROM session_pages WHERE session_id = s.id ORDER BY page))"
 )
 _AFTER = f"SELECT {_ROW}, {_PAGES} {_COUNTED} AND r.id > ? ORDER BY r.id LIMIT ?"
+_UNCOUNTED = (
+    f"SELECT {_ROW}, s.class, s.reason FROM view_sessions s LEFT JOIN session_rows r ON r.session_id = s.id {_WHO} "  # noqa: S608 - columns from above
+    "WHERE s.file_id = ? AND s.counted_at IS NULL AND s.ended_at IS NOT NULL ORDER BY s.id DESC LIMIT ?"
+)
 _ONE = (
     f"SELECT s.id, {_ROW}, {_JUDGED} FROM view_sessions s LEFT JOIN session_rows r ON r.session_id = s.id {_WHO} "  # noqa: S608 - columns from above
     "WHERE s.uuid = ? AND s.file_id = ?"
@@ -109,7 +114,11 @@ _PAGES_OF_ONE = (
     "SELECT p.value ->> 0, p.value ->> 1, p.value ->> 2, p.value ->> 3 "
     "FROM beacons b, json_each(b.accepted) p WHERE b.session_id = ?1 AND ?2) GROUP BY page ORDER BY page"
 )
-_BEACONS = "SELECT seq, received_at, body, accepted FROM beacons WHERE session_id = ? ORDER BY seq"
+# The jobs that delete beacons and uncounted sessions come once an hour.
+_BEACONS = (
+    "SELECT seq, received_at, body, accepted FROM beacons b WHERE session_id = ? AND NOT EXISTS "
+    "(SELECT 1 FROM session_rows r WHERE r.session_id = b.session_id AND r.beacons_until <= ?) ORDER BY seq"
+)
 
 
 def newest(rt: Runtime, file_id: int) -> list[SessionRow]:
@@ -130,22 +139,39 @@ def after(rt: Runtime, caller: Caller, name: str, *, since: int, limit: int) -> 
     return [(SessionRow._make(row), _pages(json.loads(pages))) for *row, pages in found]
 
 
+def list_uncounted(rt: Runtime, caller: Caller, name: str, *, limit: int) -> list[tuple[SessionRow, str, str]]:
+    """The sessions of the caller's file ``name`` that began last of those that have ended and were not counted, at most
+    ``limit``, newest first, each with its class and its reason. Raises as ``after``."""
+    with rt.db.snapshot():
+        file = files.reported(rt, caller, name)
+        require_plan(caller.plan, "readership.sessions", "The stream of sessions")
+        found = rt.db.rows(_UNCOUNTED, (file.id, limit))
+    return [(SessionRow._make(row), klass, reason) for *row, klass, reason in found]
+
+
 def one(rt: Runtime, caller: Caller, name: str, session: str) -> Account:
     """The session ``session`` (its UUID) of the caller's file ``name``, of any class, ended or not. Raises as
     ``after``, ``not_found`` also for an unknown session."""
+    now = rt.clock()
     with rt.db.snapshot():
         file = files.reported(rt, caller, name)
         require_plan(caller.plan, "readership.session", "A look at a single session")
         found = rt.db.row(_ONE, (session.lower(), file.id)) if is_uuid(session) else None
         if found is None:
-            raise Problem("not_found", "There is no such session.")
+            raise _no_session()
         key, columns = found[0], found[1:]
         width = len(SessionRow._fields)
         row, judged = SessionRow._make(columns[:width]), Judged._make(columns[width:])
+        if judged.counted_at is None and judged.ended_at is not None and judged.ended_at <= now - UNCOUNTED_KEPT_MS:
+            raise _no_session()
         pages = _pages(rt.db.rows(_PAGES_OF_ONE, (key, judged.ended_at is None)))
-        beacons = [_beacon(beacon) for beacon in rt.db.rows(_BEACONS, (key,))]
+        beacons = [_beacon(beacon) for beacon in rt.db.rows(_BEACONS, (key, now))]
     seen = sum(page.time_ms >= reading.SEEN_MS for page in pages)
     return Account(row._replace(pages_viewed=seen), judged, pages, beacons)
+
+
+def _no_session() -> Problem:
+    return Problem("not_found", "There is no such session.")
 
 
 def _beacon(found: tuple[Any, ...]) -> BeaconRow:

@@ -42,6 +42,10 @@ _TALLY = (
     "'hour', strftime('%w %H', s.started_at / 1000, 'unixepoch'))) t WHERE s.id = ? AND t.value IS NOT NULL "
     "ON CONFLICT (file_id, kind, label) DO UPDATE SET sessions = sessions + 1"
 )
+_TALLY_UNCOUNTED = (
+    "INSERT INTO tallies (file_id, kind, label, sessions) SELECT file_id, 'uncounted', class, 1 FROM view_sessions "
+    "WHERE id = ? ON CONFLICT (file_id, kind, label) DO UPDATE SET sessions = sessions + 1"
+)
 _TALLY_PAGES = (
     "INSERT INTO page_tallies (file_id, page, time_ms, views, back_views) "
     "SELECT s.file_id, p.page, p.time_ms, p.views, p.back_views "
@@ -75,6 +79,11 @@ def ended(rt: Runtime, session_id: int) -> None:
     rt.db.execute(_APPEND, (session_id, BEACONS_KEPT_MS))
     for statement in (_COUNT_READER, _ADD_UP, _TALLY, _TALLY_PAGES, _TALLY_VARIANT):
         rt.db.execute(statement, (session_id,))
+
+
+def tally_uncounted(rt: Runtime, session_id: int) -> None:
+    """Count the class of a session that has just ended and was not counted as a view."""
+    rt.db.execute(_TALLY_UNCOUNTED, (session_id,))
 
 
 def forget_beacons(rt: Runtime, now: int, limit: int) -> int:

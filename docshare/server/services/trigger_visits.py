@@ -1,7 +1,9 @@
 """The visits of whoever triggers an event: being let in by a link, and reporting reading as its page does."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS
@@ -25,16 +27,19 @@ def require_open(rt: Runtime, link: Link, *, consent: bool) -> None:
         what = "a password" if PASSWORD in owed else "a form"
         names = "password gateFields requireEmail" if GATE in owed else "password"
         hint = f"Take it away: docshare settings clear {link.file.short_id} {names}"
+        if PASSWORD not in owed:
+            hint = f"Fill it in where the event allows that: --set email=ann@example.com. {hint}"
         raise Problem("conflict", f"The link asks its readers for {what} first.", hint=hint)
     if owed and not consent:
         raise takes_a_view()
 
 
-def let_in(rt: Runtime, link: Link) -> str | None:
-    """The token of a reader who may open ``link``, None where everybody may; of a view limit it takes a unit."""
+def let_in(rt: Runtime, link: Link, values: Mapping[str, str] = MappingProxyType({})) -> str | None:
+    """The token of a reader who may open ``link``, None where everybody may; of a view limit it takes a unit.
+    ``values``: the answers to its form by key."""
     if not entry.standing(rt, link, nobody, opening=True).owed:
         return None
-    return entry.enter(rt, link.public_id, link, None, Offer("", {}, entry.ticket(rt), ADDRESS))
+    return entry.enter(rt, link.public_id, link, None, Offer("", values, entry.ticket(rt), ADDRESS))
 
 
 def takes_a_view() -> Problem:

@@ -4,6 +4,8 @@ Beacons are many, so each is two writes: its own row and its session's. The time
 beacons when the session ends.
 """
 
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,30 +15,38 @@ from docshare.server.rules.reading import Beacon, Reading
 from docshare.server.runtime import Runtime
 from docshare.server.services import activity, invites, notices, rollups
 
-BEACONS_KEPT = 2_000  # of one session, as received: over five hours of reading; later ones only add to its pages
+BEACONS_KEPT = 2_000  # of one session, as received: over an hour of reading; later ones only add to its pages
 
 # The columns of ``Reading``, in its order.
 _STATE = (
-    "class, reason, prefetched, earliest_at, started_at, heard_at, active_at, last_seq, hidden_at, input_at, "
-    "counted_at, visible_ms, time_ms, turns, back_turns"
+    "class, reason, prefetched, earliest_at, started_at, first_at, heard_at, active_at, last_seq, hidden_at, "
+    "closed_at, input_at, counted_at, visible_ms, time_ms, turns, back_turns"
 )
-_FOUND = f"id, part, ended_at, file_id, invite_id, {_STATE}"
+_FOUND = f"id, part, ended_at, file_id, invite_id, reader, {_STATE}"
 _SELECT = f"SELECT {_FOUND} FROM view_sessions"  # noqa: S608 - columns from above
 _FIND = f"{_SELECT} WHERE opening = ? AND part = ?"
 _LAST = f"{_SELECT} WHERE opening = ? ORDER BY part DESC LIMIT 1"
 _IDLE_END = f"active_at + {reading.IDLE_ENDS_MS}"
-_END = f"MIN({_IDLE_END}, IFNULL(hidden_at + {reading.HIDDEN_ENDS_MS}, {_IDLE_END}))"
+_END = (
+    f"MIN({_IDLE_END}, IFNULL(hidden_at + {reading.HIDDEN_ENDS_MS}, {_IDLE_END}), "
+    f"IFNULL(closed_at + {reading.CLOSED_ENDS_MS}, {_IDLE_END}))"
+)
 _DUE = f"{_SELECT} WHERE ended_at IS NULL AND {_END} <= ? ORDER BY {_END} LIMIT ?"
 _PLACE = (
     "uuid, opening, part, file_id, content_version, total_pages, reader, country, device, browser, source, referrer, "
     "viewer_mode, variant_id, viewer_id, invite_id, email, name, shown_pages"
 )
-_INSERT = f"INSERT INTO view_sessions ({_PLACE}, {_STATE}) VALUES ({', '.join('?' * 34)})"  # noqa: S608 - from above
+_INSERT = f"INSERT INTO view_sessions ({_PLACE}, {_STATE}) VALUES ({', '.join('?' * 36)})"  # noqa: S608 - from above
 _HEARD = "SELECT 1 FROM beacons WHERE session_id = ? AND seq = ?"
 _KEEP = "INSERT INTO beacons (session_id, seq, received_at, body, accepted) VALUES (?, ?, ?, ?, ?)"
 _SAVE = (
     "UPDATE view_sessions SET class = ?, reason = ?, started_at = ?, heard_at = ?, active_at = ?, last_seq = ?, "
-    "hidden_at = ?, input_at = ?, counted_at = ?, visible_ms = ?, time_ms = ?, turns = ?, back_turns = ? WHERE id = ?"
+    "hidden_at = ?, closed_at = ?, input_at = ?, counted_at = ?, visible_ms = ?, time_ms = ?, turns = ?, "
+    "back_turns = ? WHERE id = ?"
+)
+_SHORT = (
+    "SELECT reader, COUNT(*) FROM view_sessions WHERE file_id = ? AND reader IN (SELECT value FROM json_each(?)) "  # noqa: S608 - a number
+    f"AND counted_at > ? AND heard_at - first_at < {reading.SHORT_MS} GROUP BY reader"
 )
 _INTO_PAGES = "INSERT INTO session_pages (session_id, page, time_ms, views, back_views)"
 _ADDING = (
@@ -73,13 +83,14 @@ _TOLD = (
 @dataclass(frozen=True)
 class Session:
     """One stored session. ``part`` counts the sessions of its load; ``ended_at`` ms or None; ``invite_id`` through
-    whose personal link."""
+    whose personal link; ``reader`` their salted name."""
 
     id: int
     part: int
     ended_at: int | None
     file_id: int
     invite_id: int | None
+    reader: str
     reading: Reading
 
     def over(self, now: int) -> bool:
@@ -113,9 +124,9 @@ class Place:
 
 
 def _session(row: tuple[Any, ...]) -> Session:
-    session_id, part, ended_at, file_id, invite_id, klass, reason, prefetched, *rest = row
+    session_id, part, ended_at, file_id, invite_id, reader, klass, reason, prefetched, *rest = row
     state = Reading(klass, reason, bool(prefetched), *rest)
-    return Session(session_id, part, ended_at, file_id, invite_id, state)
+    return Session(session_id, part, ended_at, file_id, invite_id, reader, state)
 
 
 def find(rt: Runtime, opening: str, part: int) -> Session | None:
@@ -140,15 +151,19 @@ def insert(rt: Runtime, place: Place, state: Reading) -> Session:
     rt.db.execute(_INSERT, (rt.uuid(), *vars(place).values(), *vars(state).values()))
     row = rt.db.row("SELECT last_insert_rowid()")
     assert row is not None
-    return Session(row[0], place.part, None, place.file_id, place.invite_id, state)
+    return Session(row[0], place.part, None, place.file_id, place.invite_id, place.reader, state)
 
 
-def add(rt: Runtime, session: Session, beacon: Beacon, now: int, last_page: int) -> None:
+def add(
+    rt: Runtime, session: Session, beacon: Beacon, now: int, last_page: int, neighbors: Callable[[], Sequence[str]]
+) -> None:
     """Fold ``beacon`` into ``session``, whose reader is shown no page after ``last_page``, and count its view when that
-    is due; a beacon heard before changes nothing."""
+    is due; a beacon heard before changes nothing. ``neighbors``: the names of all readers at the sender's address."""
     if _heard(rt, session, beacon):
         return
     state, pages = reading.fold(session.reading, beacon, now, last_page)
+    if state.klass == "burst" and _has_room(rt, session, now, neighbors()):
+        state = reading.count(state, now)
     accepted = [(page.page, page.ms, page.views, page.back) for page in pages if page.ms or page.views]
     if beacon.seq < BEACONS_KEPT:
         texts = reading.stored_text(beacon), reading.COMPACT(accepted)
@@ -161,6 +176,12 @@ def add(rt: Runtime, session: Session, beacon: Beacon, now: int, last_page: int)
         _count(rt, session, state.counted_at)
 
 
+def _has_room(rt: Runtime, session: Session, now: int, neighbors: Sequence[str]) -> bool:
+    names = json.dumps([*neighbors, session.reader])  # on the road the address changes, and the name stays
+    short = dict(rt.db.rows(_SHORT, (session.file_id, names, now - reading.SHORT_WINDOW_MS)))
+    return reading.has_room(short.get(session.reader, 0), sum(short.values()))
+
+
 def _count(rt: Runtime, session: Session, now: int) -> None:
     rt.db.execute("UPDATE files SET view_count = view_count + 1 WHERE id = ?", (session.file_id,))
     rollups.counted(rt, session.id)
@@ -171,7 +192,8 @@ def _count(rt: Runtime, session: Session, now: int) -> None:
 
 def end(rt: Runtime, session: Session) -> None:
     """Write down that ``session`` has ended, at the moment the rule says; a counted one enters the feed, the record
-    of events and the sums of its file. It happens once: the times of its beacons stay, and are not added again."""
+    of events and the sums of its file, of the others their class is counted. It happens once: the times of its beacons
+    stay, and are not added again."""
     ended_at = reading.ends_at(session.reading)
     rt.db.execute(_ADD_PAGES_OF_BEACONS, (session.id,))
     rt.db.execute(_CUT_VIEWS, (session.reading.turns + 1, session.id))
@@ -181,6 +203,8 @@ def end(rt: Runtime, session: Session) -> None:
         rt.db.execute(_APPEND_TO_FEED, (session.id,))
         _tell(rt, session, ended_at)
         rollups.ended(rt, session.id)
+    else:
+        rollups.tally_uncounted(rt, session.id)
 
 
 def _tell(rt: Runtime, session: Session, ended_at: int) -> None:
@@ -214,6 +238,7 @@ def _save(rt: Runtime, session: Session, state: Reading) -> None:
             state.active_at,
             state.last_seq,
             state.hidden_at,
+            state.closed_at,
             state.input_at,
             state.counted_at,
             state.visible_ms,

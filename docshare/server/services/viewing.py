@@ -10,7 +10,7 @@ from docshare.contract.limits import MINUTE, READER_SALT_MS, UNCOUNTED_KEPT_MS, 
 from docshare.contract.problems import Problem
 from docshare.server.limits import address_key
 from docshare.server.rules import reading, view_token
-from docshare.server.rules.agents import describe
+from docshare.server.rules.agents import BROWSERS, describe
 from docshare.server.rules.identity import reader_of
 from docshare.server.rules.page_window import Window
 from docshare.server.rules.reading import Beacon
@@ -104,11 +104,16 @@ def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
             return
         session = view_sessions.find(rt, opening.nonce, beacon.part)
         if session is not None:
-            _go_on(rt, session, beacon, now, last_page)
-        elif not reading.too_many(beacon, now - opening.issued_at):
+            if session.over(now):
+                raise _over()
+            if reading.too_many(beacon, now - session.reading.earliest_at):
+                return
+        elif reading.too_many(beacon, now - opening.issued_at):
+            return
+        else:
             _limit_starts(rt, sender)
             session = _start(rt, opening, link, beacon, sender, now)
-            view_sessions.add(rt, session, beacon, now, last_page)
+        view_sessions.add(rt, session, beacon, now, last_page, lambda: _readers_at(rt, link, sender.address, now))
 
 
 def end_due(rt: Runtime) -> int:
@@ -147,13 +152,6 @@ def _opening(rt: Runtime, name: str, token: str, now: int) -> Opening:
     if opening is None or opening.public_id != name or now - opening.issued_at > view_token.LIFETIME_MS:
         raise Problem("forbidden", "The page is too old to report its reading; load it again.")
     return opening
-
-
-def _go_on(rt: Runtime, session: Session, beacon: Beacon, now: int, last_page: int) -> None:
-    if session.over(now):
-        raise _over()
-    if not reading.too_many(beacon, now - session.reading.earliest_at):
-        view_sessions.add(rt, session, beacon, now, last_page)
 
 
 def _is_reader(rt: Runtime, link: Link, sender: Sender) -> bool:
@@ -224,6 +222,12 @@ def _pages_of(rt: Runtime, link: Link, content_version: int) -> int:
         "SELECT total_pages FROM revisions WHERE file_id = ? AND content_version = ?", (link.file.id, content_version)
     )
     return int(found[0]) if found else int(link.file.total_pages)
+
+
+def _readers_at(rt: Runtime, link: Link, address: str, now: int) -> list[str]:
+    """The names that readers of ``link`` at ``address`` have, one for each browser."""
+    salt = _salt(rt, link.file.id, now)
+    return [reader_of(salt, address, browser) for browser in BROWSERS]
 
 
 def _salt(rt: Runtime, file_id: int, now: int) -> bytes:

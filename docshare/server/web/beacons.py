@@ -12,7 +12,7 @@ from flask import Blueprint, Response, request
 from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
 from docshare.server.limits import address_key
-from docshare.server.services import sign_in, viewing
+from docshare.server.services import guessing, sign_in, viewing
 from docshare.server.services.links import Link
 from docshare.server.services.page_range import Sight
 from docshare.server.services.viewing import PageFacts, Sender
@@ -20,8 +20,8 @@ from docshare.server.shell import client_address, client_country, rt
 from docshare.server.web import viewer_cookie
 from docshare.server.web.sign_in import session_cookie
 
-# A reader sends about seven in a minute, and one more for each page turned.
-BEACONS = RatePolicy("beacons", 3000, MINUTE, "address")
+# A reader sends about thirty in a minute, and as many readers as may start behind one address can send them.
+BEACONS = RatePolicy("beacons", 9000, MINUTE, "address")
 
 _TYPES = frozenset({"application/json", "text/plain"})  # the second is what navigator.sendBeacon sends
 _PURPOSES = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
@@ -63,6 +63,7 @@ def take(name: str) -> Response:
     """One beacon for the link ``name``. Raises what ``viewing.hear`` raises, ``rate_limited`` and
     ``unsupported_media_type``."""
     _check_request()
+    guessing.require_link_budget(rt(), client_address())
     viewing.hear(rt(), name, _body(), _sender())
     return Response(status=204)
 

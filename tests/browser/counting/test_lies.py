@@ -24,15 +24,15 @@ _SEND = """async ([claims, seqs]) => {
 @pytest.mark.parametrize(
     ("claims", "seqs", "accepted"),
     [
-        ({"visibleMs": 10**9, "pages": [{"page": 1, "ms": 10**9, "views": 1, "back": 0}]}, [1], {1: 10}),
+        ({"visibleMs": 10**9, "pages": [{"page": 1, "ms": 10**9, "views": 1, "back": 0}]}, [11], {1: 10}),
         (
             {"ageMs": 10**9, "visibleMs": 10**9, "pages": [{"page": 2, "ms": 10**9, "views": 9, "back": 9}]},
-            [1],
+            [11],
             {2: 10},
         ),
-        ({"visibleMs": 4_000, "pages": [{"page": 1, "ms": 4_000, "views": 1, "back": 0}]}, [1] * 6, {1: 4}),
-        ({"visibleMs": 9_000, "pages": [{"page": 99, "ms": 9_000, "views": 1, "back": 0}]}, [1], {}),
-        ({"visibleMs": 2_000, "pages": [{"page": 3, "ms": 2_000, "views": 1, "back": 0}]}, [9, 3, 1, 7], {3: 8}),
+        ({"visibleMs": 4_000, "pages": [{"page": 1, "ms": 4_000, "views": 1, "back": 0}]}, [11] * 6, {1: 4}),
+        ({"visibleMs": 9_000, "pages": [{"page": 99, "ms": 9_000, "views": 1, "back": 0}]}, [11], {}),
+        ({"visibleMs": 2_000, "pages": [{"page": 3, "ms": 2_000, "views": 1, "back": 0}]}, [19, 13, 11, 17], {3: 8}),
     ],
     ids=["a milliard of ms", "an age from before the page", "replayed", "a page that is not there", "out of order"],
 )

@@ -2,7 +2,6 @@
 
 const RETRY_MS = 10_000;
 const MOST_WAITING = 20;
-const FRESH_MS = 2_000;
 
 const OVER = 409;
 const delivered = (status) => status >= 200 && status < 300;
@@ -11,8 +10,7 @@ const askAgain = (status) => status === 0 || status === 408 || status === 429 ||
 export class Outbox {
   /**
    * @param {string} url
-   * @param {(beacon: object, fresh: boolean) => void} onOver  the server has ended the session of this beacon; fresh
-   *     ones were made this moment
+   * @param {() => void} onOver  the server has ended the session of a beacon
    * @param {() => void} onRefused  the server wants no beacon of this page any more
    */
   constructor(url, onOver, onRefused) {
@@ -29,7 +27,7 @@ export class Outbox {
 
   /** Forget what is unanswered. */
   clear() {
-    /** @type {{beacon: object, madeAt: number, triedAt: number, flying: boolean}[]} */
+    /** @type {{beacon: object, triedAt: number, flying: boolean}[]} */
     this.waiting = [];
   }
 
@@ -56,8 +54,7 @@ export class Outbox {
   }
 
   #add(beacon) {
-    const now = performance.now();
-    const letter = { beacon, madeAt: now, triedAt: now, flying: false };
+    const letter = { beacon, triedAt: performance.now(), flying: false };
     this.waiting.push(letter);
     return letter;
   }
@@ -70,9 +67,10 @@ export class Outbox {
     const place = this.waiting.indexOf(letter);
     if (place < 0 || askAgain(status)) return;
     if (status === OVER) {
-      this.onOver(letter.beacon, performance.now() - letter.madeAt < FRESH_MS);
+      this.onOver();
     } else if (delivered(status)) {
       this.waiting.splice(place, 1);
+      this.retry(); // what waited through the same outage
     } else {
       this.onRefused();
     }

@@ -5,13 +5,18 @@
 
 import { Outbox } from "./outbox.js";
 
-const TICK_MS = 250;
+const TICK_MS = 100;
 const LONGEST_TICK_MS = 2_000; // a longer gap is a sleeping computer, not reading
-const BEACON_MS = 10_000;
+const ON_PAGE_MS = [1_000, 3_000, 6_000]; // reports after so much time on a page
+const ON_PAGE_EVERY_MS = 5_000; // and after each further one
+const UNREPORTED_MS = 2_500; // a browser can be killed at any moment
+const SEEN_MS = 1_000;
+const COUNTS_AFTER_MS = 2_000; // the server counts nothing before
+const AT_ONCE = 15; // fewer than the server takes, so that there is always one left for leaving
+const EVERY_MS = 1_000;
 const ACTIVE_MS = 60_000;
-const COUNTS_AFTER_MS = 5_000;
+const FRESH_MS = 10_000; // an input so young belongs to the session that begins
 const TURN_MS = 500; // a page passed faster was not turned to
-const BETWEEN_TURNS_MS = 1_000;
 const PAGES_PER_BEACON = 40;
 const ALIKE = 0.05; // visible fractions this close are the same
 
@@ -48,6 +53,16 @@ export function mostVisible(fractions) {
   return [...fractions.keys()].filter((page) => most - fractions.get(page) < ALIKE).sort((a, b) => a - b);
 }
 
+/**
+ * How long a page has been looked at when it is reported once more.
+ *
+ * @param {number} reports  how many there were on it
+ */
+function nextReport(reports) {
+  const last = ON_PAGE_MS.length - 1;
+  return ON_PAGE_MS[reports] ?? ON_PAGE_MS[last] + (reports - last) * ON_PAGE_EVERY_MS;
+}
+
 class Meter {
   /** @param {Options} options */
   constructor({ token, beaconUrl, pages, currentPages }) {
@@ -55,11 +70,12 @@ class Meter {
     this.shownPages = () => mostVisible(currentPages()).filter((page) => page >= 1 && page <= pages);
     this.outbox = new Outbox(
       beaconUrl,
-      (beacon, fresh) => this.beginNext(fresh && beacon.input),
+      () => this.beginNext(),
       () => this.stop(),
     );
     this.visible = document.visibilityState === "visible";
     this.pointer = null;
+    this.touchedAt = -Infinity;
     this.part = -1;
     this.seq = 1;
   }
@@ -74,7 +90,7 @@ class Meter {
     }
     const onVisibility = () => (document.visibilityState === "visible" ? this.show() : this.hide());
     document.addEventListener("visibilitychange", onVisibility, { signal });
-    window.addEventListener("pagehide", () => this.hide(), { signal });
+    window.addEventListener("pagehide", () => this.close(), { signal });
     this.timer = setInterval(() => this.tick(), TICK_MS);
   }
 
@@ -92,7 +108,10 @@ class Meter {
     this.beganAt = this.sentAt = now;
     this.actedAt = actedAt;
     this.reading = false;
-    this.inputReported = false;
+    this.inputReported = this.countable = false;
+    this.stay = { pages: "", ms: 0, reports: 0 };
+    /** @type {Map<number, number>} */
+    this.reported = new Map();
     this.lead = this.turnedTo = [];
     this.visibleMs = this.turns = this.backTurns = 0;
     this.input = false;
@@ -101,26 +120,35 @@ class Meter {
   }
 
   /** The server alone ends a session; an input that found it over belongs to the next one. */
-  beginNext(input) {
+  beginNext() {
     const now = performance.now();
     this.beginSession(now, this.actedAt);
-    this.input = input;
-    if (input) this.outbox.post(this.beacon(now));
+    this.input = now - this.touchedAt < FRESH_MS;
+    if (this.input) this.outbox.post(this.beacon(now));
   }
 
   tick() {
     const now = performance.now();
     const lapsed = this.book(now);
     this.notePage(now);
-    const since = now - this.sentAt;
-    const due =
-      lapsed ||
-      (this.reading && since >= BEACON_MS) ||
-      (this.turns > 0 && since >= BETWEEN_TURNS_MS) ||
-      (this.reading && this.seq === 0 && this.visibleMs >= COUNTS_AFTER_MS) ||
-      this.claims.size >= PAGES_PER_BEACON;
-    if (due && !this.outbox.full) this.outbox.post(this.beacon(now));
+    if ((lapsed || this.isDue(now)) && !this.outbox.full) this.outbox.post(this.beacon(now));
     else this.outbox.retry();
+  }
+
+  isDue(now) {
+    if (this.claims.size >= PAGES_PER_BEACON) return true;
+    if (!this.reading || this.seq >= AT_ONCE + (now - this.beganAt) / EVERY_MS) return false;
+    return (
+      now - this.sentAt >= UNREPORTED_MS ||
+      this.stay.ms >= nextReport(this.stay.reports) ||
+      (this.inputReported && !this.countable && now - this.beganAt >= COUNTS_AFTER_MS) ||
+      [...this.claims].some(([page, { ms }]) => this.becomesSeen(page, ms))
+    );
+  }
+
+  becomesSeen(page, ms) {
+    const before = this.reported.get(page) ?? 0;
+    return before < SEEN_MS && before + Math.floor(ms) >= SEEN_MS;
   }
 
   /** Book the time since the last tick; returns whether the reader fell inactive in it. */
@@ -134,6 +162,8 @@ class Meter {
     if (this.reading) {
       const pages = this.shownPages();
       for (const page of pages) this.claim(page).ms += active / pages.length;
+      if (String(pages) !== this.stay.pages) this.stay = { pages: String(pages), ms: 0, reports: 0 };
+      this.stay.ms += active;
     }
     return wasReading && !this.reading;
   }
@@ -173,7 +203,11 @@ class Meter {
   /** What to report now; its claims start again from nothing. */
   beacon(now) {
     const pages = [...this.claims].slice(0, PAGES_PER_BEACON);
-    for (const [page] of pages) this.claims.delete(page);
+    for (const [page, { ms }] of pages) {
+      this.claims.delete(page);
+      this.reported.set(page, (this.reported.get(page) ?? 0) + Math.floor(ms));
+    }
+    while (this.stay.ms >= nextReport(this.stay.reports)) this.stay.reports += 1;
     const beacon = {
       token: this.token,
       part: this.part,
@@ -189,6 +223,7 @@ class Meter {
     this.seq += 1;
     this.sentAt = now;
     this.inputReported ||= this.input;
+    this.countable ||= this.inputReported && now - this.beganAt >= COUNTS_AFTER_MS;
     this.visibleMs = this.turns = this.backTurns = 0;
     this.input = false;
     return beacon;
@@ -199,7 +234,7 @@ class Meter {
     const now = performance.now();
     this.book(now);
     const news = !this.inputReported || now - this.actedAt >= ACTIVE_MS;
-    this.actedAt = now;
+    this.actedAt = this.touchedAt = now;
     this.input = true;
     if (news && !this.outbox.full) this.outbox.post(this.beacon(now));
   }
@@ -213,12 +248,20 @@ class Meter {
   }
 
   hide() {
-    if (!this.visible) return;
+    if (this.visible) this.leave({});
+  }
+
+  /** The session of a page that is being closed ends sooner than that of one that is only covered. */
+  close() {
+    if (this.visible || this.seq > 0) this.leave({ closing: true });
+  }
+
+  leave(how) {
     const now = performance.now();
     this.book(now);
     const somebody = this.reading || this.seq > 0;
     this.visible = this.reading = false;
-    if (somebody) this.outbox.leave(this.beacon(now));
+    if (somebody) this.outbox.leave({ ...this.beacon(now), ...how });
   }
 
   show() {

@@ -1,0 +1,149 @@
+"""A real browser that is killed (SIGKILL) while somebody reads: how much of the time is lost, and which pages.
+
+python -m tests.torture.killed_browser [KILLS]
+
+Every kill prints what was read and what was counted. The true time is that of this program's own clock, from the moment
+at which the page is shown to the kill; it is a little too long, by what it takes to press keys and to kill.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+
+from docshare.server.pdf.engine import Engine
+from docshare.server.services import viewing
+from tests.support.browsing import CHROMIUM, DESKTOP, SWITCHES, at_page
+from tests.support.cast import World, make_runtime, make_world
+from tests.support.pdfs import A4, simple_pdf
+from tests.support.timed import RunningClock, listening
+
+LOST_MS = 3_000
+SEEN_MS = 1_000
+PAGES = 5
+KILLS = 12
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What one kill lost: ``true_ms`` by page, ``counted_ms`` by page."""
+
+    true_ms: dict[int, float]
+    counted_ms: dict[int, int]
+
+    @property
+    def lost_ms(self) -> float:
+        return sum(self.true_ms.values()) - sum(self.counted_ms.values())
+
+    @property
+    def lost_pages(self) -> list[int]:
+        """Pages that were seen for more than a second, and are not counted as seen."""
+        slack = 150  # of keys and of the kill, which this program takes for reading
+        return [
+            page
+            for page, spent in self.true_ms.items()
+            if spent > SEEN_MS + slack and self.counted_ms.get(page, 0) < SEEN_MS
+        ]
+
+
+@contextmanager
+def killable(playwright: Playwright) -> Iterator[tuple[Browser, int]]:
+    """A Chromium and the id of its process group."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        options = [f"--user-data-dir={profile}", "--headless=new", "--remote-debugging-port=0"]
+        command = [CHROMIUM, *options, *SWITCHES, f"--user-agent={DESKTOP}", "about:blank"]
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        try:
+            written = Path(profile) / "DevToolsActivePort"
+            deadline = time.monotonic() + 60
+            while not written.exists() or "\n" not in written.read_text():
+                assert time.monotonic() < deadline, "Chromium did not start"
+                time.sleep(0.05)
+            port = written.read_text().split()[0]
+            yield playwright.chromium.connect_over_cdp(f"http://127.0.0.1:{port}"), process.pid
+        finally:
+            kill(process.pid)
+            process.wait()
+
+
+def kill(group: int) -> None:
+    """End every process of the browser at once, as the kernel does when memory is short."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def read_and_die(playwright: Playwright, world: World, url: str, seconds: list[float]) -> Loss:
+    """Read one page after the other, each for so many ``seconds``, and be killed on the last."""
+    short_id = str(world.pia.upload(simple_pdf(pages=PAGES, size=A4))["shortId"])
+    true_ms: dict[int, float] = {}
+    with killable(playwright) as (browser, group):
+        page: Page = browser.contexts[0].new_page()
+        page.goto(f"{url}/{short_id}")
+        page.locator(".pages.is-live .page.is-ready:not([inert])").first.wait_for()
+        page.keyboard.press("Shift")
+        for number, spent in enumerate(seconds, start=1):
+            at_page(page, number)
+            shown = time.monotonic()
+            time.sleep(spent)
+            if number < len(seconds):
+                page.keyboard.press("ArrowRight")
+            else:
+                kill(group)
+            true_ms[number] = (time.monotonic() - shown) * 1_000
+    time.sleep(0.2)
+    world.clock.advance(minutes=6)
+    viewing.end_due(world.rt)
+    counted = world.rt.db.rows(
+        "SELECT p.page, p.time_ms FROM session_pages p JOIN view_sessions s ON s.id = p.session_id "
+        "JOIN files f ON f.id = s.file_id WHERE f.short_id = ? AND s.counted_at IS NOT NULL",
+        (short_id,),
+    )
+    return Loss(true_ms, dict(counted))
+
+
+def plans(kills: int) -> Iterator[list[float]]:
+    """How long each page is read: the kill of which this was first heard, and then any."""
+    chance = random.Random(13)
+    yield [2.5, 7.3]
+    yield [2.5, 1.1]
+    for _ in range(kills - 2):
+        yield [2.5, *(round(chance.uniform(0.8, 3), 2) for _ in range(chance.randint(0, 2))), chance.uniform(1, 14)]
+
+
+def main(kills: int = KILLS) -> int:
+    """Kill ``kills`` browsers; returns the exit code."""
+    worst, missing = 0.0, 0
+    with tempfile.TemporaryDirectory() as folder, closing(Engine(workers=1)) as engine, sync_playwright() as playwright:
+        clock = RunningClock()
+        world = make_world(make_runtime(Path(folder), clock, engine, rate_limit=100_000), clock)
+        with closing(world.rt.pages), closing(world.rt.db), listening(world) as url:
+            for seconds in plans(kills):
+                loss = read_and_die(playwright, world, url, seconds)
+                worst, missing = max(worst, loss.lost_ms), missing + len(loss.lost_pages)
+                read = ", ".join(f"{page}: {spent / 1_000:.2f}" for page, spent in loss.true_ms.items())
+                counted = ", ".join(f"{page}: {spent / 1_000:.2f}" for page, spent in loss.counted_ms.items())
+                print(f"read {read} s; counted {counted} s; lost {loss.lost_ms / 1_000:.2f} s {loss.lost_pages or ''}")
+    held = worst <= LOST_MS and not missing
+    print(
+        f"{kills} kills: at most {worst / 1_000:.2f} s lost (may be {LOST_MS / 1_000:g}), {missing} pages lost: ",
+        end="",
+    )
+    print("ok" if held else "GAVE WAY")
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -1,0 +1,14 @@
+"""The attacks of ``made_up_views``, each with a few sessions."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.cast import World
+from tests.torture.made_up_views import ATTACKS, SHORT, Outcome, Stage
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+def test_an_attack_makes_no_more_views_than_the_rule_allows(world: World, attack: Callable[[Stage], Outcome]) -> None:
+    outcome = attack(Stage(world, SHORT))
+    assert outcome.holds, outcome
