@@ -24,7 +24,18 @@ def _told(row: Mapping[str, Any], _: Context) -> Iterator[str]:
 _CLEARED = ("anchorsCleared", "clearedHotspots", "clearedNotes", "clearedMarks", "clearedAnnotations")
 REPLACED = Spec(
     plain=("contentVersion",),
-    fields=("uuid", "originalName", "size", *_CLEARED, "message", "recovered"),
+    fields=(
+        "uuid",
+        "originalName",
+        "size",
+        *_CLEARED,
+        "pageRangeEmpty",
+        "emptyVariants",
+        "message",
+        "warning",
+        "leftOut",
+        "recovered",
+    ),
     id="uuid",
     human=_told,
 )
@@ -46,7 +57,8 @@ def replace(
     lives again, and its view limit starts over; one that has expired cannot be replaced. What is on its
     pages (hotspots, notes, marks, annotations) is cleared unless --keep-anchors is given, so on a terminal you are
     asked first; what you keep on a page that the new version lacks is not shown until one has it again. A pipe gets
-    the new version.
+    the new version. Where a version has no page of the page range, readers get a page that says so until you change the
+    range: a warning names the links that this is true of.
 
     Examples:
 
@@ -56,6 +68,7 @@ def replace(
     """
     from docshare.cli import bulk, replacing
     from docshare.cli.sources import within_plan
+    from docshare.cli.upload_rows import left_out
 
     ctx = current()
     with ExitStack() as held:
@@ -72,7 +85,12 @@ def replace(
             raise item.refusal
         if not keep_anchors:
             _consent(ctx, client, uuid, file)
-        ctx.emit(replacing.sent(ctx, client, uuid, item, keep_anchors=keep_anchors), REPLACED)
+        row = replacing.sent(ctx, client, uuid, item, keep_anchors=keep_anchors)
+        if row.get("warning"):
+            ctx.warn(str(row["warning"]))
+        if row.get("leftOut"):
+            ctx.warn(left_out(item.path, row["leftOut"]))
+        ctx.emit(row, REPLACED)
     return ExitCode.OK
 
 

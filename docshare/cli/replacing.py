@@ -36,7 +36,7 @@ def sent(context: "Context", client: "Client", file: str, item: Item, *, keep_an
     from docshare.cli.uploading import reporter
 
     with progress.shown(context, item.name, item.size) as bar:
-        report = reporter(bar, item.size)
+        report = reporter(bar, item.size, item.name)
         try:
             return replaced(context, client, file, item, keep_anchors=keep_anchors, report=report)
         except OSError as error:
@@ -61,9 +61,11 @@ def replaced(
     for left in reversed(range(_TRIES)):
         try:
             with item.open() as source:
-                return client.files.replace(
+                row = client.files.replace(
                     file, source, item.name, keep_anchors=keep_anchors, progress=report, digest=digest
                 )
+                _warn(context, row, file)
+                return row
         except Refused as refusal:
             refusal.hint = _hint(refusal, file) or refusal.hint
             if refusal.code != "conflict" or not left:
@@ -71,6 +73,17 @@ def replaced(
             context.note("the document is being changed by somebody else; trying once more")
             context.sleep(_PAUSE)
     raise AssertionError("the last try returns or raises")
+
+
+def _warn(context: "Context", row: Row, file: str) -> None:
+    """Name the links that show no pages any more."""
+    if row.get("pageRangeEmpty"):
+        context.warn("readers see no pages: the new version has no page of the page range")
+        context.warn(f"change it: docshare settings set {file} --pages FROM-TO")
+    if count := row.get("emptyVariants"):
+        links = "1 variant shows" if count == 1 else f"{count} variants show"
+        context.warn(f"{links} no pages: the new version has no page of their own page ranges")
+        context.warn(f"list them: docshare variants list {file}")
 
 
 def _hint(refusal: Refused, file: str) -> str:

@@ -285,9 +285,9 @@ def gate(world: World, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     barrier = threading.Barrier(width)
     inspect = world.rt.engine.inspect
 
-    def held(path: Path) -> Any:
+    def held(*arguments: Any) -> Any:
         barrier.wait(20)
-        return inspect(path)
+        return inspect(*arguments)
 
     monkeypatch.setattr(world.rt.engine, "inspect", held)
 
@@ -328,8 +328,8 @@ def mid_change(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
     def during(work: Callable[[], object]) -> None:
         inspect = world.rt.engine.inspect
 
-        def changed(path: Path) -> Any:
-            found = inspect(path)
+        def changed(*arguments: Any) -> Any:
+            found = inspect(*arguments)
             monkeypatch.undo()
             work()
             return found

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
-from playwright.sync_api import Browser, Frame, Page
+from playwright.sync_api import Browser, Frame, Page, expect
 
 from tests.browser.conftest import Share
 from tests.support.axe import serious
@@ -53,8 +53,9 @@ def reads(page: Page | Frame) -> None:
     page.locator(".pages.is-live .page.is-ready").first.wait_for()
 
 
-def focused(page: Page) -> str:
-    return str(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
+def wait_for_focus(page: Page, name: str) -> None:
+    """The browser moves the focus when it draws the page, which may be after its load."""
+    expect(page.locator(f"#{name}")).to_be_focused()
 
 
 def expected(person: Visitor, status: int) -> None:
@@ -68,7 +69,7 @@ def test_password_form_and_view_with_the_keyboard_alone(browser: Browser, gate: 
         page = person.page
         page.goto(link.url)
         assert "Secret plan" not in page.content()
-        assert focused(page) == "password"
+        wait_for_focus(page, "password")
         page.keyboard.type("open says me")
         page.keyboard.press("Tab")
         page.keyboard.type("Ada")
@@ -76,7 +77,7 @@ def test_password_form_and_view_with_the_keyboard_alone(browser: Browser, gate: 
         page.keyboard.type("ada@a.example")
         page.keyboard.press("Enter")
         page.get_by_text("This is not the password.").wait_for()
-        assert focused(page) == "password"
+        wait_for_focus(page, "password")
         field = page.get_by_label("Password")
         assert field.get_attribute("aria-invalid") == "true"
         assert page.locator(f"#{field.get_attribute('aria-describedby')}").inner_text() == "This is not the password."
@@ -122,7 +123,7 @@ def test_the_browser_itself_asks_for_what_is_missing(browser: Browser, gate: Any
     with visitor(browser) as person:
         page = person.page
         page.goto(link.url)
-        assert focused(page) == "field-email"
+        wait_for_focus(page, "field-email")
         page.keyboard.type("ada")
         page.keyboard.press("Enter")
         assert page.locator("#field-email:invalid").count() == 1

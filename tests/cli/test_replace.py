@@ -60,6 +60,24 @@ def test_a_person_reads_the_version_and_what_was_cleared(
     assert (done.code, done.lines) == (0, [words])
 
 
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"pageRangeEmpty": True}, "the new version has no page of the page range"),
+        ({"emptyVariants": 1}, "1 variant shows no pages"),
+        ({"emptyVariants": 3}, "3 variants show no pages"),
+    ],
+)
+def test_links_without_pages_are_named_even_when_quiet(
+    api: FakeApi, shell: Shell, deck: Path, told: dict[str, Any], words: str
+) -> None:
+    api.on("POST", ROUTE, result(**told))
+    done = shell("replace", ID, deck, "--quiet")
+    assert done.code == 0
+    assert words in done.err
+    assert shell("replace", ID, deck, "--json").json == result(**told)
+
+
 def test_on_a_terminal_it_asks_before_anchors_go(taken: FakeApi, shell: Shell, deck: Path) -> None:
     shell.tty = True
     assert shell("replace", ID, deck, stdin=b"n\n").code == 2

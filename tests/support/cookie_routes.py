@@ -243,6 +243,7 @@ COOKIELESS = {
     "api:public.upload": "/api/files",
     "oauth.token": "/oauth/token",
     "oauth.revoke": "/oauth/revoke",
+    "notices.change": "/notices/views.nobody.0",
     "admin": "/_admin",
     "probe": "/healthz",
 }

@@ -300,9 +300,12 @@ def test_a_link_that_changes_while_its_password_is_looked_at_asks_again(
 def test_a_form_that_is_sent_twice_lets_in_one_reader(world: World, made: dict[str, Any]) -> None:
     """An impatient second click: the browser forgets the first answer, and with it the cookie."""
     put(world, made, **ALL)
-    ticket = ticket_of(Guest(world, made["shortId"]).looks())
+    first = Guest(world, made["shortId"])
+    ticket = ticket_of(first.looks())
     barrier = threading.Barrier(8)
     clicks = [Guest(world, made["shortId"]) for _ in range(8)]
+    for guest in clicks:
+        guest.http.set_cookie(f"gate-{made['shortId']}", first.secret() or "")
 
     def click(guest: Guest) -> None:
         barrier.wait(20)
@@ -330,17 +333,65 @@ def test_a_ticket_that_is_none_makes_each_sender_a_reader_of_their_own(
 
 def test_an_old_ticket_makes_a_reader_of_its_own(world: World, made: dict[str, Any]) -> None:
     put(world, made, viewLimit=5)
-    ticket = ticket_of(Guest(world, made["shortId"]).looks())
-    Guest(world, made["shortId"]).sends(ticket=ticket)
+    guest = Guest(world, made["shortId"])
+    ticket = ticket_of(guest.looks())
+    guest.sends(ticket=ticket)
     world.clock.advance(hours=1)
-    Guest(world, made["shortId"]).sends(ticket=ticket)
+    guest.http.delete_cookie(f"viewer-{made['shortId']}")
+    guest.sends(ticket=ticket)
     assert count(world, "viewers") == 2
 
 
 def test_a_ticket_of_one_link_is_none_of_another(world: World, made: dict[str, Any]) -> None:
     put(world, made, viewLimit=5)
     variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants").get_json()
-    ticket = ticket_of(Guest(world, made["shortId"]).looks())
+    guest = Guest(world, made["shortId"])
+    ticket = ticket_of(guest.looks())
+    secret = guest.secret() or ""
     for name in (made["shortId"], variant["shortId"]):
-        assert Guest(world, name).sends(ticket=ticket).status_code == 303
+        guest.http.set_cookie(f"gate-{name}", secret)
+        guest.path = f"/{name}"
+        assert guest.sends(ticket=ticket).status_code == 303
     assert count(world, "viewers") == 2
+
+
+@pytest.mark.parametrize("prefix", ["", "/embed"])
+@pytest.mark.parametrize("secret", [None, "", "x", "0" * 40, "0" * 4000])
+def test_a_ticket_lets_no_other_browser_in(world: World, made: dict[str, Any], prefix: str, secret: str | None) -> None:
+    """Whoever gets hold of the page of the gate, saved or photographed, has its ticket and not its cookie."""
+    put(world, made, **ALL)
+    guest = Guest(world, made["shortId"], prefix=prefix)
+    ticket = ticket_of(guest.looks())
+    assert guest.sends("Sesam & öffne", ticket=ticket, **GIVEN).status_code == 303
+    for thief in (Guest(world, made["shortId"], prefix=prefix), Guest(world, made["uuid"])):
+        if secret is not None:
+            thief.http.set_cookie(f"gate-{made['shortId']}", secret)
+        answer = thief.sends(ticket=ticket, **GIVEN)
+        assert (answer.status_code, errors(answer)) == (422, {"password": "This is needed."})
+        assert not thief.is_in()
+    assert count(world, "viewers") == 1
+
+
+def test_who_lost_the_cookie_of_the_gate_enters_with_the_password(world: World, made: dict[str, Any]) -> None:
+    """The page stood open for longer than the cookie lives, or the browser kept cookies only afterwards."""
+    put(world, made, password="x")
+    guest = Guest(world, made["shortId"], prefix="/embed")
+    ticket = ticket_of(guest.looks())
+    guest.http.delete_cookie(f"gate-{made['shortId']}")
+    assert guest.sends(ticket=ticket).status_code == 422
+    guest.http.delete_cookie(f"gate-{made['shortId']}")
+    assert guest.sends("x", ticket=ticket).status_code == 303
+    assert guest.is_in()
+
+
+def test_gates_of_one_browser_share_one_secret_until_an_hour_after_the_last_look(
+    world: World, made: dict[str, Any]
+) -> None:
+    put(world, made, password="x")
+    guest = Guest(world, made["shortId"])
+    cookies = [guest.looks().headers.getlist("Set-Cookie")[-1] for _ in range(2)]
+    assert cookies[0].split(";")[0] == cookies[1].split(";")[0] == f"gate-{made['shortId']}={guest.secret()}"
+    assert all("Max-Age=3600" in cookie and "HttpOnly" in cookie for cookie in cookies)
+    other = Guest(world, made["shortId"])
+    other.looks()
+    assert other.secret() not in (None, guest.secret())

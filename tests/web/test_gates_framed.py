@@ -89,8 +89,11 @@ def test_over_https_the_cookies_belong_to_the_site_around_and_this_one(make: Any
     made = world.pia.upload()
     put(world, made, viewLimit=2)
     guest = Guest(world, made["shortId"], prefix="/embed", cookies=False)
-    for cookie in (guest.looks().headers["Set-Cookie"], Guest(world, made["shortId"]).sends().headers["Set-Cookie"]):
-        assert cookie.startswith("__Host-viewer-")
+    shown, entered = guest.looks().headers, Guest(world, made["shortId"]).sends().headers
+    cookies = [*shown.getlist("Set-Cookie"), *entered.getlist("Set-Cookie")]
+    kinds = [cookie.split("-")[:2] for cookie in cookies]
+    assert kinds == [["__Host", "viewer"], ["__Host", "gate"], ["__Host", "viewer"]]
+    for cookie in cookies:
         assert "; Path=/;" in cookie
         assert "Domain" not in cookie
         for word in ("Secure", "HttpOnly", "SameSite=None", "Partitioned"):

@@ -15,6 +15,7 @@ from docshare.server.services import accounts
 from tests.contract.settings_table import CASES, LOOKS, Case, Look, allows
 from tests.support.cast import World
 from tests.support.forms import Form
+from tests.support.inheriting import box_without_state
 from tests.support.markup import parse
 from tests.support.owner import put, signed_in
 from tests.support.settings import Shared
@@ -287,3 +288,14 @@ def test_the_plan_at_the_moment_of_saving_counts(world: World) -> None:
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
     form.refused(403, {"watermark": "on"})
     assert shared.shows({"watermark": False})
+
+
+def test_a_download_that_cannot_be_made_is_said_on_the_pages_of_the_file(world: World) -> None:
+    made = world.pia.upload(box_without_state(), "Odd.pdf")
+    http = signed_in(world, world.pia)
+    assert "would look different" not in http.get(f"/files/{made['uuid']}").text
+    put(world, made, pageRange={"from": 2, "to": 2})
+    variant = {"overrides": {"pageRange": {"from": 2, "to": 3}}}
+    link = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json=variant).get_json()["uuid"]
+    for page in ("", "/settings", "/links", f"/links/{link}"):
+        assert "would look different" in http.get(f"/files/{made['uuid']}{page}").text

@@ -5,12 +5,14 @@ from flask import Response
 from docshare.server.api import answers, represent
 from docshare.server.api.files import received_file
 from docshare.server.services import anonymous, public
-from docshare.server.shell import rt
+from docshare.server.shell import client_address, rt
+
+_KEEP = "The file is shared for 7 days. Keep the tokens: they are shown once."
 
 
 def metadata(name: str) -> Response:
     """``GET /api/files/{id}/metadata``: the public facts of a link; 410 with why and since when for a dead one."""
-    told = public.metadata(rt(), name)
+    told = public.metadata(rt(), name, client_address())
     if told.alive:
         return answers.json(represent.public_metadata(rt().config.base_url, told))
     response = answers.json(represent.dead_link(told))
@@ -21,7 +23,7 @@ def metadata(name: str) -> Response:
 def upload() -> Response:
     """``POST /api/files``: share the document in the multipart part ``file`` without an account, where that is on; the
     upload result with both tokens, shown this once."""
-    shared = anonymous.take(rt(), received_file(lambda length: anonymous.admit(rt(), length)))
+    shared = anonymous.take(rt(), received_file(lambda length: anonymous.admit(rt(), length)), client_address())
     return answers.json(
         {
             "uuid": shared.file.uuid,
@@ -29,6 +31,6 @@ def upload() -> Response:
             "shareUrl": represent.share_url(rt().config.base_url, shared.file.short_id),
             "claimToken": shared.tokens.claim,
             "manageToken": shared.tokens.manage,
-            "message": "The file is shared for 7 days. Keep the tokens: they are shown once.",
+            **represent.remarks(_KEEP, shared.warning, shared.left_out),
         }
     )

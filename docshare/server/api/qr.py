@@ -7,11 +7,10 @@ import qrcode
 from flask import Response
 from qrcode.constants import ERROR_CORRECT_M
 
-from docshare.contract.problems import Problem
 from docshare.server.api.represent import share_url
-from docshare.server.services import files, links
+from docshare.server.services import files, guessing
 from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.shell import client_address, rt
 
 PNG_TYPE = "image/png"
 _BOX_PIXELS = 10
@@ -24,11 +23,9 @@ def show(caller: Caller, name: str) -> Response:
 
 
 def show_public(name: str) -> Response:
-    """``GET /api/files/{id}/qr-code``: the same PNG for anybody who knows the UUID or short id."""
-    short_id = links.short_id_of(rt(), name)
-    if short_id is None:
-        raise Problem("not_found", "There is no such file.")
-    return _answer(short_id)
+    """``GET /api/files/{id}/qr-code``: the same PNG for anybody who knows the UUID or short id. Raises as
+    ``guessing.find_link``."""
+    return _answer(guessing.find_link(rt(), name, client_address(), ids_only=True).short_id)
 
 
 def _answer(short_id: str) -> Response:

@@ -52,16 +52,24 @@ class Window:
         return kept
 
 
+NOTHING = Window(1, 0)
+"""The window of a document that has no page of its range."""
+
+
 def window(total_pages: int, file_range: Mapping[str, int] | None, override: Mapping[str, int] | None = None) -> Window:
     """What a reader sees of a document of ``total_pages``.
 
     Parameters: ``file_range`` the file's setting, ``override`` the variant's, each ``{"from", "to"}`` or None for
-    unset. Spec: Variant; the override wins, and ``{0, 0}`` there serves the full document.
-    Spec gap: of a document that became shorter than its range, what is left of the range is shown, and if nothing is,
-    its last page alone; never everything.
+    unset. The override wins, and ``{0, 0}`` there serves the full document.
+    A document that became shorter than its range shows what is left of the range. If nothing is left it shows nothing:
+    any other page is one that the owner did not share.
     """
     chosen = file_range if override is None else override
     if chosen is None or chosen["to"] < 1:
         return Window(1, total_pages)
-    last = min(chosen["to"], total_pages)
-    return Window(max(1, min(chosen["from"], last)), last)
+    return NOTHING if is_empty(total_pages, chosen) else Window(max(1, chosen["from"]), min(chosen["to"], total_pages))
+
+
+def is_empty(total_pages: int, page_range: Mapping[str, int] | None) -> bool:
+    """Return whether a document of ``total_pages`` has no page of ``page_range``; None and ``{0, 0}`` are no range."""
+    return page_range is not None and page_range["to"] > 0 and page_range["from"] > total_pages

@@ -27,9 +27,11 @@ from docshare.server.services.viewers import Viewer
 TICKET_MS = HOUR
 FROZEN = "frozen"
 
-_SECRET = "entry-ticket-1"  # noqa: S105 - a name
+_SECRET = "entry-ticket-2"  # noqa: S105 - a name
 _NONCE_CHARS = 20
 _TICKET = re.compile(f"([0-9]{{1,15}})-[0-9A-Za-z]{{{_NONCE_CHARS}}}")
+_BROWSER_CHARS = 40
+_BROWSER = re.compile(f"[0-9A-Za-z]{{{_BROWSER_CHARS}}}")
 _HASH = "SELECT password_hash FROM files WHERE id = ?"
 # In one row, so that it can be remembered: every page image of a reader who passed asks for it.
 _GRANTS = "SELECT json_group_array(json_array(kind, content_version, seal, granted_at)) FROM grants WHERE viewer_id = ?"
@@ -44,12 +46,14 @@ _APPEND_TO_FEED = (
 @dataclass(frozen=True)
 class Offer:
     """What somebody gives to be let in: ``password``; ``values`` of the form by key; ``ticket`` of the page they filled
-    in, so that sending it twice counts once. ``address`` is where from, used and not kept."""
+    in, so that sending it twice counts once; ``browser`` the secret that this page gave to its browser, empty where it
+    kept none. ``address`` is where from, used and not kept."""
 
     password: str
     values: Mapping[str, str]
     ticket: str
     address: str
+    browser: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,11 @@ def ticket(rt: Runtime) -> str:
     return f"{rt.clock()}-{rt.token(_NONCE_CHARS)}"
 
 
+def browser_secret(rt: Runtime, held: str | None) -> str:
+    """Return the secret that binds the tickets of gate pages to one browser: the one it ``held``, or a new one."""
+    return held if held and _BROWSER.fullmatch(held) else rt.token(_BROWSER_CHARS)
+
+
 def enter(rt: Runtime, name: str, link: Link, token: str | None, offer: Offer) -> str | None:
     """Let a reader open ``link``, which they came to by ``name``, for what they offer.
 
@@ -128,7 +137,7 @@ def enter(rt: Runtime, name: str, link: Link, token: str | None, offer: Offer) -
     ``rate_limited`` (in ``extra`` either ``at``: the password is meant, or ``errors`` by key of the form), ``conflict``
     when the link asks for something else meanwhile, ``gone`` and ``not_found``; on any of them nothing is written.
     """
-    promised = _token_of(rt, link, offer.ticket)
+    promised = _token_of(rt, link, offer)
     handed = None if viewers.find(rt, link, token) else promised
     token = handed or token
     judged = standing(rt, link, lambda _: token, opening=True)
@@ -208,10 +217,16 @@ def _record(rt: Runtime, link: Link, viewer: Viewer, what: Asked, values: Mappin
     activity.record(rt, link.file.id, "gate.completed", extras, at=at, variant_id=link.variant and link.variant.id)
 
 
-def _token_of(rt: Runtime, link: Link, sent: str) -> str:
-    """The token that whoever sends the ticket ``sent`` gets: for a page sent twice the same, so that an impatient
-    second click does not take a second unit. A ticket that is none, or too old, gives a new one."""
-    found = _TICKET.fullmatch(sent)
-    if found is None or not 0 <= rt.clock() - int(found[1]) < TICKET_MS:
-        sent = ticket(rt)
-    return hmac.digest(instance_secret(rt, _SECRET), f"{link.short_id} {sent}".encode(), hashlib.sha256).hex()
+def _token_of(rt: Runtime, link: Link, offer: Offer) -> str:
+    """Return the token that the sender of ``offer`` gets: the same for a page sent twice by one browser, so that an
+    impatient second click does not take a second unit.
+
+    The token lets its holder in, so a ticket alone must not lead to it: pages are saved, forwarded and photographed.
+    A malformed or old ticket, and one without the secret of its browser, gives a new token that nothing was given for.
+    """
+    found = _TICKET.fullmatch(offer.ticket)
+    fresh = found is not None and 0 <= rt.clock() - int(found[1]) < TICKET_MS
+    if not fresh or _BROWSER.fullmatch(offer.browser) is None:
+        return rt.secret(hashlib.sha256().digest_size).hex()
+    said = f"{link.short_id} {offer.browser} {offer.ticket}"
+    return hmac.digest(instance_secret(rt, _SECRET), said.encode(), hashlib.sha256).hex()

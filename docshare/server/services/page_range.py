@@ -6,19 +6,22 @@ Spec: File settings, pageRange. The signed-in owner gets the full document, what
 import hashlib
 import hmac
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from docshare.server.rules.page_window import Window, window
+from docshare.contract.problems import Problem
+from docshare.server.rules.page_window import Window, is_empty, window
 from docshare.server.runtime import Runtime
-from docshare.server.services import marking, sign_in
+from docshare.server.services import marking, sign_in, tenants
 from docshare.server.services.links import Link
 from docshare.server.services.marking import Watermark
 from docshare.server.services.secrets import instance_secret
 
 _SECRET = "page-mark-1"  # noqa: S105 - a name
+EMPTY = "empty"
 _OVER = "."  # before what stands over the pages, in a mark
 
 
@@ -67,18 +70,32 @@ def _tag(rt: Runtime, said: str) -> str:
     return hmac.digest(instance_secret(rt, _SECRET), said.encode(), hashlib.sha256)[:6].hex()
 
 
+def has_no_page(total_pages: int, page_range: Mapping[str, int] | None) -> bool:
+    """Return whether a document of ``total_pages`` has no page of a range that stands; None is no range."""
+    return is_empty(total_pages, page_range)
+
+
+def require_pages(rt: Runtime, link: Link, cookie: str | None) -> None:
+    """Raise ``not_found``, with ``reason`` ``EMPTY`` in its ``extra``, where a replacement left no page of the range of
+    ``link``, unless the session cookie ``cookie`` is that of the file's owner, who gets the full document."""
+    if for_readers(link).size == 0 and not is_owner(rt, link, cookie):
+        detail = "The shared pages are not part of the new version."
+        raise Problem("not_found", detail, extra={"reason": EMPTY})
+
+
 def is_owner(rt: Runtime, link: Link, cookie: str | None) -> bool:
     """Whether the session cookie ``cookie`` is that of the file's owner."""
     owner_id = link.file.owner_id
     return cookie is not None and owner_id is not None and sign_in.viewer_account(rt, cookie) == owner_id
 
 
-def page_text(rt: Runtime, link: Link, shown: Window, page: int) -> dict[str, Any]:
-    """Words and links of the reader's ``page``, JSON-ready. Links to hidden pages are left out, the others lead to the
-    reader's numbers. Raises what ``PageStore.text`` raises, ValueError outside of the window."""
+def page_text(rt: Runtime, link: Link, shown: Window, page: int, address: str) -> dict[str, Any]:
+    """Words and links of the ``page`` of a reader at ``address``, JSON-ready. Links to hidden pages are left out, the
+    others lead to the reader's numbers. Raises what ``PageStore.text`` raises, ValueError outside of the window."""
     file = link.file
     number = shown.of_document(page)
-    make = partial(rt.pages.text, file.uuid, file.content_version, rt.blobs.path(file.blob), number)
+    tenant = tenants.of_reader(file, address)
+    make = partial(rt.pages.text, file.uuid, file.content_version, rt.blobs.path(file.blob), number, tenant)
     text: dict[str, Any] = json.loads(_read(make))
     text["links"] = [seen for row in text["links"] if (seen := _link(row, shown))]
     return text

@@ -1,8 +1,9 @@
 """Another document behind the same link (section Files): the link, its readership and its settings stay."""
 
+import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from docshare.contract.features import require_plan
@@ -10,8 +11,9 @@ from docshare.contract.problems import Problem
 from docshare.server.multipart import ReceivedFile
 from docshare.server.rules import intake as intake_rules
 from docshare.server.rules import replacement as rules
+from docshare.server.rules.page_window import is_empty
 from docshare.server.runtime import Runtime
-from docshare.server.services import activity, files, intake
+from docshare.server.services import activity, files, intake, tenants, trials
 from docshare.server.services.callers import Caller, renewed
 from docshare.server.services.intake import Document
 
@@ -19,6 +21,11 @@ _TARGET = "SELECT id, uuid, content_version, blob, delete_at FROM files WHERE id
 _CARRIED_OVER = (
     "SELECT f.settings, EXISTS (SELECT 1 FROM variants WHERE file_id = f.id "
     "AND json_extract(overrides, '$.pageRange.to') > 0), f.burned_at, f.views_consumed FROM files f WHERE f.id = ?"
+)
+# The range of a variant that was revoked is looked at too: it may come back.
+_EMPTY_VARIANTS = (
+    "SELECT COUNT(*) FROM variants WHERE file_id = ? AND overrides ->> '$.pageRange.to' > 0 "
+    "AND overrides ->> '$.pageRange.from' > ?"
 )
 _REPLACE = (
     "UPDATE files SET original_name = ?, size = ?, total_pages = ?, page_sizes = ?, sha256 = ?, blob = ?, "
@@ -38,17 +45,24 @@ _CARRY = "UPDATE {} SET content_version = ? WHERE file_id = ?"
 
 @dataclass(frozen=True)
 class Replaced:
-    """The result: ``size`` in bytes of the stored PDF; the counts are of what was cleared."""
+    """The result: ``size`` in bytes of the stored PDF; the counts are of what was cleared; ``warning`` is about the new
+    document. ``page_range_empty``: the page range of the file has no page in the new version; ``empty_variants``: how
+    many links have a range of their own of which that is true; ``left_out``: the linked pictures that a conversion left
+    out."""
 
     uuid: str
     content_version: int
     original_name: str
     size: int
     anchors_cleared: bool
+    warning: str | None
     cleared_hotspots: int
     cleared_notes: int
     cleared_marks: int
     cleared_annotations: int
+    page_range_empty: bool = field(kw_only=True)
+    empty_variants: int = field(kw_only=True)
+    left_out: tuple[str, ...] = field(kw_only=True, default=())
 
 
 class Anchors(NamedTuple):
@@ -90,7 +104,7 @@ def replace(
     ``conflict`` when the file was changed meanwhile: whoever writes first wins, so no version exists twice.
     """
     target = _target(rt, caller, name)
-    document = intake.store(rt, caller.plan, received)
+    document = intake.store(rt, caller.plan, received, tenants.of_account(caller.account_id))
     try:
         with rt.db.write():
             # While the bytes were inspected the plan may have ended, and the row been trashed, replaced or expired.
@@ -99,10 +113,11 @@ def replace(
             if _target(rt, caller, name).content_version != target.content_version:
                 raise Problem("conflict", "The document was changed while this one was being received.")
             result = swap(rt, target, document, keep=rules.keeps_anchors(clear_anchors))
-    except BaseException:
-        rt.blobs.delete(document.blob)
+    except BaseException as error:
+        intake.abandon(rt, document.blob, error)
         raise
     retire(rt, target)
+    trials.file(rt, target.uuid)
     return result
 
 
@@ -150,4 +165,17 @@ def swap(rt: Runtime, target: Target, document: Document, *, keep: bool) -> Repl
             rt.db.execute(_CARRY.format(table), (version, target.id))
     cleared = [0 if keep else rt.db.execute(_CLEAR.format(table), (target.id,)) for table in Anchors._fields]
     activity.record(rt, target.id, "content.replaced", {"contentVersion": version}, at=now)
-    return Replaced(target.uuid, version, document.name, document.size, not keep, *cleared)
+    empty = is_empty(document.total_pages, json.loads(settings).get("pageRange"))
+    ((variants,),) = rt.db.rows(_EMPTY_VARIANTS, (target.id, document.total_pages))
+    return Replaced(
+        target.uuid,
+        version,
+        document.name,
+        document.size,
+        not keep,
+        document.warning,
+        *cleared,
+        page_range_empty=empty,
+        empty_variants=variants,
+        left_out=document.left_out,
+    )

@@ -55,8 +55,9 @@ def enter_embedded(name: str) -> Response:
 def back(name: str) -> Response:
     """Whoever loads the address of an answered form again: back to the page, which asks again."""
     try:
-        found_link(rt(), name)
-        return _to_page(name, embed=request.path.startswith("/embed/"))
+        embed = request.path.startswith("/embed/")
+        (embedded_link if embed else found_link)(rt(), name)
+        return _to_page(name, embed=embed)
     except Problem as problem:
         return troubles.page(problem)
 
@@ -71,11 +72,12 @@ def _check_request() -> None:
 
 def _enter(name: str, link: Link, *, embed: bool) -> Response:
     answer = _to_page(name, embed=embed)
-    if page_range.is_owner(rt(), link, session_cookie()):
-        return answer
+    if page_range.is_owner(rt(), link, session_cookie()) or not page_range.for_readers(link).size:
+        return answer  # to the document, or to the page that says why there is none; nothing is taken for either
     form = request.form
     values = {key.removeprefix(VALUE): value for key, value in form.items() if key.startswith(VALUE)}
-    offer = Offer(form.get("password", ""), values, form.get("ticket", ""), client_address())
+    ticket, browser = form.get("ticket", ""), viewer_cookie.bound(link) or ""
+    offer = Offer(form.get("password", ""), values, ticket, client_address(), browser)
     try:
         _require_cookies(embed=embed)
         token = entry.enter(rt(), name, link, viewer_cookie.held(link), offer)

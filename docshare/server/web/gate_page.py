@@ -55,6 +55,7 @@ def page(link: Link, standing: Standing, name: str, *, embed: bool, attempt: Att
     response = make_response(body, problem.status if problem else 200)
     response.headers.update(problem.headers if problem else {})
     viewer_cookie.try_out(response)
+    viewer_cookie.bind(response, link)
     return response
 
 

@@ -11,13 +11,11 @@ from functools import partial
 
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
 
-from docshare.contract.limits import ADDRESS
 from docshare.contract.problems import Problem
-from docshare.server.limits import address_key
 from docshare.server.pdf.engine import Unrenderable
 from docshare.server.pdf.pages import WIDTHS
 from docshare.server.runtime import Runtime
-from docshare.server.services import downloads, entry, links, page_range, settings
+from docshare.server.services import downloads, entry, guessing, links, page_range, settings, tenants
 from docshare.server.services.entry import Standing
 from docshare.server.services.links import Link
 from docshare.server.services.page_range import Sight
@@ -41,7 +39,6 @@ from docshare.server.web.sign_in import session_cookie
 PLACEHOLDERS = 200  # pages that stand in the HTML itself; of longer documents, scripts make the others
 _PAGE_CACHE = "private, max-age=600"
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
-_NAME = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 
 blueprint = Blueprint("public", __name__)
 
@@ -99,16 +96,16 @@ def page_image(name: str, page: str, width: str) -> Response:
     runtime = rt()
     link = open_link(runtime, name)
     if width not in map(str, WIDTHS):
-        raise _unknown()
+        raise guessing.no_link()
     shown = _sight(link)
     number = _page_of(shown, page)
     file, blob = link.file, runtime.blobs.path(link.file.blob)
     asked = (file.uuid, file.content_version, blob, number, int(width))
-    watermark = shown.watermark
+    watermark, tenant = shown.watermark, tenants.of_reader(file, client_address())
     if watermark is not None and watermark.personal:
-        stamp = partial(runtime.pages.stamped, *asked, watermark.mark)
+        stamp = partial(runtime.pages.stamped, *asked, watermark.mark, tenant)
         return _page_answer(lambda: Response(stamp(), content_type="image/jpeg"))
-    make = partial(runtime.pages.image, *asked, watermark and watermark.mark)
+    make = partial(runtime.pages.image, *asked, watermark and watermark.mark, tenant)
     return _page_answer(lambda: derived.answer(make(), "image/jpeg"))
 
 
@@ -121,50 +118,38 @@ def page_text(name: str, page: str) -> Response:
     number = _page_of(shown, page)
     file, blob = link.file, runtime.blobs.path(link.file.blob)
     if shown.window.covers(file.total_pages):
-        make = partial(runtime.pages.text, file.uuid, file.content_version, blob, number)
+        tenant = tenants.of_reader(file, client_address())
+        make = partial(runtime.pages.text, file.uuid, file.content_version, blob, number, tenant)
         return _page_answer(lambda: derived.answer(make(), "application/json"))
-    return _page_answer(lambda: jsonify(page_range.page_text(runtime, link, shown.window, int(page))))
+    return _page_answer(lambda: jsonify(page_range.page_text(runtime, link, shown.window, int(page), client_address())))
 
 
 def open_link(runtime: Runtime, name: str) -> Link:
     """The link ``name``, which the sender of the running request may read. Everything that serves or takes a byte of a
     document comes through here, but for the page itself, which asks for what is owed instead.
 
-    Raises as ``found_link``, ``gone`` with its reason, and ``forbidden`` while something is owed.
+    Raises as ``found_link``, ``gone`` with its reason, ``not_found`` where the range has no page any more, and
+    ``forbidden`` while something is owed.
     """
     link = found_link(runtime, name)
-    if _standing(link, opening=False).owed:
+    standing = _standing(link, opening=False)
+    page_range.require_pages(runtime, link, session_cookie())
+    if standing.owed:
         raise troubles.asks()
     return link
 
 
 def embedded_link(runtime: Runtime, name: str) -> Link:
-    """The link ``name`` for a page inside a frame. Raises as ``found_link``."""
-    link = found_link(runtime, name)
-    if link.public_id not in (name, name.lower()):
-        raise _unknown()  # Spec gap: the page for framing is never built from a slug
-    return link
+    """The link ``name`` for a page inside a frame, which is never built from a slug. Raises as ``found_link``."""
+    return guessing.find_link(runtime, name, client_address(), ids_only=True)
 
 
 def found_link(runtime: Runtime, name: str) -> Link:
     """The link ``name``, whatever its state.
 
-    Raises ``not_found`` (unknown and trashed alike) and ``rate_limited`` for an address that tried too many unknown
-    links: for known ones too, or the refusal would tell them apart (hardening M1).
+    Raises as ``guessing.find_link``.
     """
-    if _NAME.fullmatch(name) is None:
-        raise _unknown()  # favicon.ico and its like are no guesses
-    limit = runtime.config.address_limit
-    key = f"link {address_key(client_address())}"
-    allowance = runtime.limits.look(ADDRESS, key, limit)
-    if not allowance.allowed:
-        retry = {"Retry-After": str(allowance.reset_s)}
-        raise Problem("rate_limited", "Too many links that do not exist were tried from here.", headers=retry)
-    link = links.resolve(runtime, name)
-    if link is None:
-        runtime.limits.hit(ADDRESS, key, limit)
-        raise _unknown()
-    return link
+    return guessing.find_link(runtime, name, client_address())
 
 
 def _standing(link: Link, *, opening: bool) -> Standing:
@@ -180,13 +165,14 @@ def _standing(link: Link, *, opening: bool) -> Standing:
 def _page(link: Link, name: str, *, embed: bool) -> Response:
     """The share page of ``link``, or the page that asks for what is owed before."""
     standing = _standing(link, opening=True)
+    try:
+        # Asked first: nobody is to give a password, an address or a unit of the view limit for no pages.
+        page_range.require_pages(rt(), link, session_cookie())
+    except Problem as problem:
+        return troubles.page(problem, status=200)
     if standing.owed:
         return gate_page.page(link, standing, name, embed=embed)
     return _viewer(link, embed=embed)
-
-
-def _unknown() -> Problem:
-    return Problem("not_found", "There is no such link.")
 
 
 def _sight(link: Link) -> Sight:
@@ -197,11 +183,11 @@ def _page_of(shown: Sight, page: str) -> int:
     """The document's number of the page that the reader calls ``page``, of the content and window that ``?v=`` names.
     A hidden page answers as one that the document does not have."""
     if _NUMBER.fullmatch(page) is None or request.args.get("v") != shown.mark:
-        raise _unknown()
+        raise guessing.no_link()
     try:
         return shown.window.of_document(int(page))
     except ValueError:
-        raise _unknown() from None
+        raise guessing.no_link() from None
 
 
 def _page_answer(make: Callable[[], Response]) -> Response:
@@ -214,7 +200,7 @@ def _page_answer(make: Callable[[], Response]) -> Response:
             continue  # newer pages pushed it out since it was found, or the file was destroyed
         response.headers["Cache-Control"] = _PAGE_CACHE
         return response
-    raise _unknown()
+    raise guessing.no_link()
 
 
 def _viewer(link: Link, *, embed: bool) -> Response:
@@ -224,7 +210,7 @@ def _viewer(link: Link, *, embed: bool) -> Response:
     start = min(int(asked), total) if _NUMBER.fullmatch(asked) else 1
     runs = shown.window.runs(links.page_sizes(rt(), link))
     chunk = plain.Chunk.around(start, total)
-    words = plain.words(rt(), link, shown, chunk) if asked else {}
+    words = plain.words(rt(), link, shown, chunk, client_address()) if asked else {}
     base = f"/{link.public_id}"
     looks = settings.looks(rt(), link)
     facts = {

@@ -9,8 +9,9 @@ from docshare.contract.problems import Problem
 ASKS = "asks"
 
 
-def page(problem: Problem) -> Response:
-    """A page that says ``problem``. Its ``extra`` may hold ``reason`` (such as ``burned``) and ``ended`` (ms)."""
+def page(problem: Problem, status: int | None = None) -> Response:
+    """A page that says ``problem``, with its own status or ``status``. Its ``extra`` may hold ``reason`` (such as
+    ``burned``) and ``ended`` (ms)."""
     ended = problem.extra.get("ended")
     body = render_template(
         "trouble.html",
@@ -18,7 +19,7 @@ def page(problem: Problem) -> Response:
         problem=problem,
         ended=None if ended is None else _moment(ended),
     )
-    response = make_response(body, problem.status)
+    response = make_response(body, status or problem.status)
     response.headers.update(problem.headers)
     return response
 

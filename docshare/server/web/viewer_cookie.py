@@ -3,6 +3,9 @@
 One for each link, named after what the reader came by, so that no link tells of another. Where TLS allows it is
 partitioned: inside a frame it belongs to that site and this one, and follows nobody around.
 
+A gate page gives its browser a secret besides, for an hour: the ticket in its form is worth something only together
+with it, see ``entry``.
+
 Before anything is taken for it, a trial cookie that is the same for everybody tells whether the browser keeps such
 cookies here: some keep none, and none in a frame of another site over plain HTTP.
 """
@@ -11,6 +14,7 @@ from flask import Response, request
 
 from docshare.contract.limits import SECOND
 from docshare.contract.plans import DAY
+from docshare.server.services import entry
 from docshare.server.services.links import Link
 from docshare.server.shell import rt
 
@@ -28,6 +32,16 @@ def keep(response: Response, link: Link, token: str | None) -> None:
     """Hand ``token`` to the browser; None changes nothing."""
     if token is not None:
         _set(response, _name(link), token, LIFETIME_MS)
+
+
+def bind(response: Response, link: Link) -> None:
+    """Hand the browser the secret to which the tickets of the gate of ``link`` are bound, for an hour from now."""
+    _set(response, _gate_name(link), entry.browser_secret(rt(), bound(link)), entry.TICKET_MS)
+
+
+def bound(link: Link) -> str | None:
+    """Return the secret of the gate of ``link`` that the running request brought."""
+    return request.cookies.get(_gate_name(link))
 
 
 def try_out(response: Response) -> None:
@@ -58,6 +72,10 @@ def _set(response: Response, name: str, value: str, lifetime_ms: int | None) -> 
 
 def _name(link: Link) -> str:
     return _cookie(f"viewer-{link.short_id}")
+
+
+def _gate_name(link: Link) -> str:
+    return _cookie(f"gate-{link.short_id}")
 
 
 def _cookie(name: str) -> str:

@@ -219,7 +219,7 @@ def test_a_refused_upload_is_told_in_words(browser: Browser, desk: Desk) -> None
 @pytest.mark.parametrize(("choice", "left"), [("Take it away", 0), ("Keep it where it is", 1)])
 def test_the_document_is_replaced_behind_its_link(browser: Browser, desk: Desk, choice: str, left: int) -> None:
     with desk.owner(browser, "/replace") as page:
-        expect(page.locator(".note")).to_contain_text("1 hotspot.")
+        expect(page.locator(".note").filter(has_text="1 hotspot.")).to_be_visible()
         page.get_by_label(choice).check()
         new = {"name": "New deck.pdf", "mimeType": "application/pdf", "buffer": simple_pdf(pages=4, size=A4)}
         page.locator("#file").set_input_files(new)

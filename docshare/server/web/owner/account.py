@@ -11,7 +11,7 @@ from docshare.contract.problems import Problem
 from docshare.contract.scopes import SCOPES
 from docshare.contract.wire import parse_instant
 from docshare.report import words
-from docshare.server.services import account_passwords, accounts, oauth, sign_in
+from docshare.server.services import account_passwords, accounts, muting, oauth, sign_in
 from docshare.server.services.callers import Caller
 from docshare.server.shell import rt
 from docshare.server.web.owner import plan_words
@@ -98,6 +98,11 @@ def remove_password(owner: Owner) -> AnyResponse:
     return done(_HERE, "The password is removed. Every other browser was signed out.")
 
 
+def _muted(caller: Caller) -> list[str]:
+    """The kinds of notices that are switched off."""
+    return [] if caller.account_id is None else muting.muted(rt(), caller.account_id)
+
+
 def _page(owner: Owner, problem: Problem | None = None, **typed: str) -> Response:
     """The page. ``problem``: why a form was refused; ``typed``: what it held, or the ``new_key`` that was made."""
     caller = owner.caller
@@ -112,6 +117,7 @@ def _page(owner: Owner, problem: Problem | None = None, **typed: str) -> Respons
         plan=plan_words.told(rt(), caller),
         keys=_keys(caller),
         apps=_apps(caller),
+        muted=[(muting.NOTICES[kind], muting.link(rt(), caller.account_id, kind)) for kind in _muted(caller)],
         has_password=account_passwords.is_set(rt(), caller),
         least=ACCOUNT_PASSWORD_CHARS,
         most=PASSWORD_BYTES,

@@ -91,6 +91,8 @@ def shown(owner: Owner, template: str, place: str, status: int = 200, **facts: A
         csrf_field=csrf.FIELD,
         said=said,
         base_url=rt().config.base_url,
+        forwarders=rt().forwarders.known(rt().clock()),
+        trusted=rt().config.trusted_proxies,
         **facts,
     )
     answer = make_response(body, status)

@@ -15,7 +15,7 @@ from docshare.contract.problems import Problem
 from docshare.contract.webhooks import DEFAULT_FORMAT, DISABLE_AFTER, FORMATS, KINDS, WEBHOOKS_PER_ACCOUNT
 from docshare.report import words
 from docshare.server.limits import address_key
-from docshare.server.services import deliveries, files, webhooks
+from docshare.server.services import deliveries, files, seats, webhooks
 from docshare.server.services.callers import Caller
 from docshare.server.services.deliveries import AttemptRow, DeliveryRow
 from docshare.server.services.webhooks import Created, WebhookRow
@@ -91,11 +91,17 @@ def show(owner: Owner, uuid: str) -> AnyResponse:
 @form
 def test(owner: Owner, uuid: str) -> AnyResponse:
     """Send a test event and say how that went. Spec: Limits; counted with the tests of the API's session route."""
-    allowance = rt().limits.hit(SESSION_WEBHOOK_TEST, address_key(client_address()), SESSION_WEBHOOK_TEST.limit)
+    counted = (SESSION_WEBHOOK_TEST, address_key(client_address()), SESSION_WEBHOOK_TEST.limit)
+    allowance = rt().limits.hit(*counted)
     if not allowance.allowed:
         said = f"More than {allowance.limit} tests in a minute."
         raise Problem("rate_limited", said, headers={"Retry-After": str(allowance.reset_s)}, extra={"reason": "tests"})
-    outcome = webhooks.test(rt(), owner.caller, uuid)
+    try:
+        outcome = webhooks.test(rt(), owner.caller, uuid)
+    except Problem as problem:
+        if seats.is_full(problem):
+            rt().limits.give_back(*counted)
+        raise
     if outcome.delivered:
         return done(_of(uuid), f"Delivered {outcome.status} in {outcome.latency_ms} ms.")
     return done(_of(uuid), f"Not delivered, after {outcome.latency_ms} ms. {outcome.error}")

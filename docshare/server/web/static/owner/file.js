@@ -48,9 +48,21 @@ function uploads(form) {
   const button = form.querySelector("button[type=submit]");
   let cancel = () => {};
 
+  let clock = 0;
+
   const progress = (share) => {
     bar.value = share;
-    words.textContent = share < 1 ? `Sending, ${Math.floor(share * 100)} %` : "The server is looking at it";
+    clearInterval(clock);
+    if (share < 1) {
+      words.textContent = `Sending, ${Math.floor(share * 100)} %`;
+      return;
+    }
+    const since = performance.now();
+    const stage = "Converting and checking on the server";
+    words.textContent = stage;
+    clock = setInterval(() => {
+      words.textContent = `${stage}, ${Math.round((performance.now() - since) / 1000)} s`;
+    }, 1000);
   };
   const tell = (why) => {
     wrong.hidden = !why;
@@ -69,6 +81,7 @@ function uploads(form) {
       await running.answer;
       location.assign(form.dataset.next);
     } catch (failure) {
+      clearInterval(clock);
       sending.hidden = true;
       button.disabled = false;
       tell(failure.status === 401 ? "You are not signed in any more. Load this page again." : failure.message);

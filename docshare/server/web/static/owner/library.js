@@ -4,13 +4,14 @@ import { copyLink, send, takeDrops, tooLarge } from "../sending.js";
 import { byId, make } from "../viewer/dom.js";
 
 const AT_ONCE = 2;
+const OFFICE = /\.(docx|pptx|ppt)$/i;
 
 const { csrf, most } = byId("upload").dataset;
 const chooser = byId("file");
 const list = byId("uploads");
 
 /** @typedef {{ file: File, row: HTMLElement, words: HTMLElement, bar: HTMLProgressElement, ways: HTMLElement,
- *   cancel: () => void }} Upload */
+ *   cancel: () => void, clock?: number }} Upload */
 
 /** @type {Upload[]} */
 const waiting = [];
@@ -74,20 +75,32 @@ async function start(upload) {
 function progress(upload, share) {
   upload.bar.value = share;
   // Word and PowerPoint files are converted once they are there, which takes a moment.
-  upload.words.textContent = share < 1 ? `Sending, ${Math.floor(share * 100)} %` : "Making the link";
+  clearInterval(upload.clock);
+  if (share < 1) {
+    upload.words.textContent = `Sending, ${Math.floor(share * 100)} %`;
+    return;
+  }
+  const stage = OFFICE.test(upload.file.name) ? "Converting to PDF" : "Making the link";
+  const since = performance.now();
+  upload.words.textContent = stage;
+  upload.clock = setInterval(() => {
+    upload.words.textContent = `${stage}, ${Math.round((performance.now() - since) / 1000)} s`;
+  }, 1000);
 }
 
 /**
  * @param {Upload} upload
  * @param {{ uuid: string, shareUrl: string }} made
  */
-function finish({ file, words, bar, ways }, made) {
+function finish({ file, words, bar, ways, clock }, made) {
+  clearInterval(clock);
   const link = make("a", { href: made.shareUrl }, made.shareUrl);
   const copy = make("button", { class: "button small primary", type: "button", "aria-label": `Copy the link of ${file.name}` });
   copy.textContent = "Copy";
   copy.addEventListener("click", () => copyLink(link, copy));
   bar.remove();
   words.replaceChildren(link);
+  if (made.leftOut) words.append(make("span", { class: "soft" }, ` ${made.message}`));
   const settings = make("a", { class: "button small", href: `/files/${made.uuid}` }, "Settings");
   settings.setAttribute("aria-label", `Settings of ${file.name}`);
   ways.replaceChildren(copy, settings);
@@ -99,7 +112,8 @@ function finish({ file, words, bar, ways }, made) {
  * @param {string} why
  */
 function fail(upload, why) {
-  const { file, words, bar, ways } = upload;
+  const { file, words, bar, ways, clock } = upload;
+  clearInterval(clock);
   const remove = make("button", { class: "button small", type: "button", "aria-label": `Remove ${file.name} from this list` });
   remove.textContent = "Remove";
   remove.addEventListener("click", () => leave(upload));
@@ -115,6 +129,7 @@ function leave(upload) {
   const at = waiting.indexOf(upload);
   if (at >= 0) waiting.splice(at, 1);
   const had = upload.row.contains(document.activeElement);
+  clearInterval(upload.clock);
   upload.row.remove();
   list.hidden = !list.children.length;
   if (had) chooser.focus();
