@@ -51,6 +51,7 @@ ROUTE_WORDS = frozenset(
         "healthz",
         "login",
         "logout",
+        "notices",
         "oauth",
         "oembed",
         "problems",

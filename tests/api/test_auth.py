@@ -6,7 +6,7 @@ from docshare.contract.plans import Plan
 from docshare.contract.scopes import LANES, SCOPES, Lane
 from docshare.server.services import accounts
 from tests.api.table import GUARDED, PUBLIC, address
-from tests.support.cast import Person, World
+from tests.support.cast import INVALID_TOKEN, NO_CREDENTIAL, Person, World
 
 
 def restrict(monkeypatch: pytest.MonkeyPatch, *scopes: str) -> None:
@@ -19,7 +19,7 @@ def test_every_guarded_route_asks_for_a_credential(world: World, method: str, pa
     answer = world.http.open(address(path), method=method)
     assert answer.status_code == 401
     assert answer.get_json()["code"] == "unauthorized"
-    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert answer.headers["WWW-Authenticate"] == NO_CREDENTIAL
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_what_is_not_one_valid_bearer_token_is_401(world: World, value: str) -> 
     answer = world.http.get("/api/v1/user", headers={"Authorization": value.replace("{key}", world.pia.key)})
     assert answer.status_code == 401
     assert answer.get_json()["code"] == "unauthorized"
-    assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
+    assert answer.headers["WWW-Authenticate"] == INVALID_TOKEN
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR"])

@@ -4,7 +4,9 @@ from typing import Any
 
 import openapi_spec_validator
 import pytest
+import yaml
 
+from docshare.server.api import discovery
 from tests.api.table import ALL, DESIGN_ONLY, PUBLIC, address
 from tests.support.cast import World
 
@@ -40,10 +42,51 @@ def test_the_document_has_the_keys_that_clients_look_for(world: World) -> None:
         "authorizationServer": "http://127.0.0.1:8787/.well-known/oauth-authorization-server",
         "protectedResource": "http://127.0.0.1:8787/.well-known/oauth-protected-resource",
     }
-    assert document["authentication"]["lanes"][0]["name"] == "api-key"
     assert document["rateLimit"]["policy"] == '"default";q=120;w=60'
     assert {"RateLimit", "RateLimit-Policy", "X-RateLimit-Limit"} <= set(document["rateLimit"]["headers"])
     assert document["errors"] == {"mediaType": "application/problem+json"}
+
+
+def test_the_document_names_every_kind_of_credential(world: World) -> None:
+    """Pointers to the credential lanes; a refresh token is for the token endpoint and for nothing else."""
+    lanes = world.http.get("/api/v1").get_json()["authentication"]["lanes"]
+    scopes = ["files:read", "files:write", "profile", "readership:read", "webhooks:manage"]
+    told = {
+        lane["name"]: (lane.get("scheme") or lane.get("field"), lane.get("prefix"), lane["scopes"]) for lane in lanes
+    }
+    assert told == {
+        "api-key": ("Bearer", "ds_live_", scopes),
+        "oauth": ("Bearer", "ds_at_", scopes),
+        "manage-token": ("Bearer", "ds_mt_", []),
+        "claim-token": ("claimToken", "ds_ct_", []),
+        "design-jwt": ("Bearer", None, []),
+        "session": ("Cookie", None, scopes),
+    }
+    assert all(lane["description"] for lane in lanes)
+    operations = {lane["name"]: lane.get("operations") for lane in lanes}
+    assert operations["manage-token"] == ["files.settings", "files.replace"]
+    assert operations["claim-token"] == ["files.claim"]
+    assert operations["design-jwt"] == ["design.import", "design.status"]
+    assert operations["api-key"] is operations["oauth"] is None
+    assert "session.files.upload" in operations["session"]
+
+
+def test_the_document_needs_no_description_and_the_description_is_read_once(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading it takes a large part of a second of CPU, which the first request for either would wait for."""
+    read = []
+    load = yaml.load
+    monkeypatch.setattr(yaml, "load", lambda *args: (read.append(1), load(*args))[1])
+    base_url = "http://prepared.example:8787"
+    world = make(base_url=base_url)
+    assert world.http.get("/api/v1").status_code == 200
+    assert not read
+    discovery.prepare(base_url)
+    assert read == [1]
+    for _ in range(2):
+        assert world.http.get("/api/v1/openapi.json").get_json()["servers"] == [{"url": base_url}]
+    assert read == [1]
 
 
 def test_the_document_names_every_route_that_stands(world: World) -> None:
@@ -108,7 +151,7 @@ def test_the_description_lists_the_refusals_that_every_route_has(
 ) -> None:
     listed = set(description["paths"][path][method.lower()]["responses"])
     expected = (
-        {SUCCESS.get((method, path), "200"), "413", "429", "default"}
+        {SUCCESS.get((method, path), "200"), "400", "413", "429", "431", "500", "501", "503"}
         | ({"401", "403"} if scope else set())
         | ({"401", "503"} if (method, path, scope) in DESIGN_ONLY else set())
         | ({"404"} if "{uuid}" in path else set())

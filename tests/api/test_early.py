@@ -273,7 +273,7 @@ def test_a_refusal_of_the_listener_is_one_line_in_the_log_without_its_address(
     with caplog.at_level(logging.INFO, logger="docshare"):
         reply = announce(door, 9 * MB, "/api/v1/files/abcdefghijkl", "DELETE")
         assert_refused(reply, 401, "unauthorized")
-    (line,) = [record.__dict__ for record in caplog.records]
+    (line,) = [record.__dict__ for record in caplog.records if record.name.startswith("docshare")]
     assert (line["levelname"], line["message"]) == ("INFO", "refused")
     assert (line["method"], line["status"]) == ("DELETE", 401)
     assert line["request"] == reply.headers["x-request-id"]

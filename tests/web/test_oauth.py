@@ -10,7 +10,7 @@ from docshare.contract.problems import Problem
 from docshare.server.jobs import JOBS
 from docshare.server.services import callers, oauth, oauth_clients, sign_in
 from tests.support.app import REDIRECT, VERIFIER, App, answer_in, make_app
-from tests.support.cast import BASE_URL, World
+from tests.support.cast import BASE_URL, INVALID_TOKEN, World
 from tests.support.owner import signed_in
 
 
@@ -78,6 +78,53 @@ def test_an_app_that_is_a_page_in_a_browser_can_read_its_tokens(script: App) -> 
     for answer in (script.exchange(code, redirect_uri="http://127.0.0.1/callback"), script.exchange("x")):
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         assert "Access-Control-Allow-Credentials" not in answer.headers
+
+
+OPEN = {
+    "/oauth/token": "POST",
+    "/oauth/revoke": "POST",
+    "/oembed": "GET",
+    "/.well-known/oauth-authorization-server": "GET",
+    "/.well-known/oauth-protected-resource": "GET",
+}
+
+
+@pytest.mark.parametrize("path", OPEN)
+def test_a_preflight_lets_every_site_ask_and_none_send_cookies(world: World, path: str) -> None:
+    asked = {"Origin": "https://app.example.com", "Access-Control-Request-Method": OPEN[path]}
+    answer = world.http.options(path, headers={**asked, "Access-Control-Request-Headers": "authorization,x-other"})
+    assert answer.status_code == 200
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert OPEN[path] in answer.headers["Access-Control-Allow-Methods"].split(", ")
+    assert {"Authorization", "*"} <= set(answer.headers["Access-Control-Allow-Headers"].split(", "))
+    assert "Access-Control-Allow-Credentials" not in answer.headers
+
+
+@pytest.mark.parametrize("path", OPEN)
+def test_every_site_can_read_refusals_too(make: Any, path: str) -> None:
+    world = make(address_limit=1, rate_limit=1)
+    for method in (OPEN[path], OPEN[path], "DELETE"):
+        answer = world.http.open(path, method=method, headers={"Origin": "https://app.example.com"})
+        assert answer.headers["Access-Control-Allow-Origin"] == "*", answer.status
+        assert "Retry-After" in answer.headers["Access-Control-Expose-Headers"]
+
+
+def test_no_other_address_is_open_to_other_sites(app: App) -> None:
+    made = app.world.pia.upload()
+    asked = {"Origin": "https://app.example.com", "Access-Control-Request-Method": "GET"}
+    for path in (
+        "/",
+        "/login",
+        "/oauth/authorize",
+        f"/{made['shortId']}",
+        "/api/v1/user",
+        "/api/v1/files",
+        "/api/files",
+    ):
+        for method in ("OPTIONS", "GET", "POST"):
+            for http, headers in ((app.owner, asked), (app.http, {**asked, **app.world.pia.headers})):
+                answer = http.open(path, method=method, headers=headers)
+                assert not [name for name in dict(answer.headers) if name.lower().startswith("access-control-")]
 
 
 def test_only_digests_are_kept(app: App) -> None:
@@ -180,7 +227,7 @@ def test_an_access_token_lives_an_hour(app: App) -> None:
     app.world.clock.advance(seconds=0.001)
     answer = app.get("/api/v1/files", token)
     assert answer.status_code == 401
-    assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
+    assert answer.headers["WWW-Authenticate"] == INVALID_TOKEN
 
 
 def test_refreshing_may_narrow_the_access_token_but_never_widens(app: App) -> None:
@@ -241,6 +288,20 @@ def test_revoking_an_access_token_ends_that_one(app: App) -> None:
     assert revoke(app, tokens["access_token"]).status_code == 200
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
     assert app.refresh(tokens["refresh_token"]).status_code == 200
+
+
+@pytest.mark.parametrize("hint", ["id_token", "urn:example:other", "", "access_token", "\u20ac"])
+@pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
+def test_a_hint_that_is_unknown_or_wrong_revokes_all_the_same(app: App, kind: str, hint: str) -> None:
+    """RFC 7009, 2.2.1 leaves hints that a server does not know to be ignored."""
+    tokens = app.tokens()
+    answer = revoke(app, tokens[kind], token_type_hint=hint)
+    assert (answer.status_code, answer.get_json()) == (200, {})
+    assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
+
+
+def test_revoking_nothing_is_an_invalid_request(app: App) -> None:
+    refused(revoke(app, ""), "invalid_request")
 
 
 def test_revoking_what_nobody_knows_is_done_already(app: App) -> None:

@@ -62,7 +62,8 @@ def test_a_parameter_sent_twice_leads_nowhere(app: App, name: str) -> None:
 # What the app may be told, at its own address.
 GOES_BACK: dict[str, tuple[dict[str, str | None], str]] = {
     "another response type": ({"response_type": "token"}, "unsupported_response_type"),
-    "no response type": ({"response_type": None}, "unsupported_response_type"),
+    "no response type": ({"response_type": None}, "invalid_request"),
+    "an empty response type": ({"response_type": ""}, "invalid_request"),
     "two response types": ({"response_type": "code token"}, "unsupported_response_type"),
     "no scope": ({"scope": None}, "invalid_scope"),
     "an empty scope": ({"scope": " "}, "invalid_scope"),
@@ -91,7 +92,8 @@ def test_the_app_is_told_what_it_asked_wrongly(app: App, changes: dict[str, str 
 
 # What the token endpoint refuses: changes of the form, the error, its status.
 NO_TOKENS: dict[str, tuple[dict[str, str | None], str, int]] = {
-    "no grant type": ({"grant_type": None}, "unsupported_grant_type", 400),
+    "no grant type": ({"grant_type": None}, "invalid_request", 400),
+    "an empty grant type": ({"grant_type": ""}, "invalid_request", 400),
     "another grant type": ({"grant_type": "password"}, "unsupported_grant_type", 400),
     "client credentials": ({"grant_type": "client_credentials"}, "unsupported_grant_type", 400),
     "a grant type with a quote": ({"grant_type": '"'}, "invalid_request", 400),

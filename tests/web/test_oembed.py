@@ -97,6 +97,12 @@ def test_every_form_of_a_link_of_this_instance_is_known(world: World, made: dict
         "http://[127.0.0.1:8787/{}",
         "http://127.0.0.1:8787/{}/pages/1-800.jpg",
         "http://127.0.0.1:8787/x/{}",
+        "http://127.0.0.1:8787/x/embed/{}",
+        "http://127.0.0.1:8787/embed/x/{}",
+        "http://127.0.0.1:8787//{}",
+        "http://127.0.0.1:8787/{}//",
+        "http://127.0.0.1:8787/embed//{}",
+        "http://127.0.0.1:8787/embed/the-report",
         "http://127.0.0.1:8787/",
         "/{}",
         "{}",
@@ -104,9 +110,19 @@ def test_every_form_of_a_link_of_this_instance_is_known(world: World, made: dict
     ],
 )
 def test_other_addresses_are_404(world: World, made: dict[str, Any], address: str) -> None:
+    change_file(world, made["uuid"], slug="the-report")
     answer = ask(world, address.format(made["shortId"]))
     assert answer.status_code == 404
     assert "Report" not in answer.text
+
+
+def test_the_address_for_framing_and_a_trailing_slash_are_known(world: World, made: dict[str, Any]) -> None:
+    change_file(world, made["uuid"], slug="the-report")
+    for name in ("{shortId}/", "{uuid}/", "the-report/", "embed/{shortId}", "embed/{uuid}", "embed/{shortId}/?via=qr"):
+        answer = ask(world, f"{LINK}/{name.format(**made)}")
+        assert answer.status_code == 200, name
+        known = made["uuid"] if "uuid" in name else made["shortId"]
+        assert frame(answer.get_json())["src"] == f"{LINK}/embed/{known}"
 
 
 def test_unknown_trashed_and_dead_links_answer_alike(world: World, made: dict[str, Any]) -> None:

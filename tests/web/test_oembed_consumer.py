@@ -1,4 +1,4 @@
-"""A site that shows links of other sites by oEmbed: micawber, which knows nothing of this product."""
+"""Sites that show links of other sites by oEmbed: micawber and pyoembed, which know nothing of this product."""
 
 import re
 from html.parser import HTMLParser
@@ -8,6 +8,9 @@ import pytest
 from flask.testing import FlaskClient
 from micawber import Provider, ProviderRegistry
 from micawber.exceptions import ProviderHTTPException
+from pyoembed import PyOembedException, oEmbed
+from pyoembed.exceptions import ProviderException
+from requests import Response
 
 from tests.support.cast import BASE_URL, World
 from tests.support.owner import put
@@ -92,3 +95,35 @@ def test_a_link_that_is_gone_stays_a_link(world: World, site: ProviderRegistry) 
     world.pia.delete(f"/api/v1/files/{url.rpartition('/')[2]}")
     assert site.extract(url) == ([url], {})
     assert "<iframe" not in site.parse_html(f"<p>{url}</p>")
+
+
+@pytest.fixture
+def discovering(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets pyoembed reach the instance of the test in place of the network."""
+
+    def get(url: str) -> Response:
+        assert url.startswith(f"{BASE_URL}/"), "it leaves the instance"
+        answer = world.http.get(url.removeprefix(BASE_URL))
+        response = Response()
+        response.status_code, response._content = answer.status_code, answer.data
+        response.headers["content-type"] = answer.content_type
+        return response
+
+    monkeypatch.setattr("pyoembed.requests.get", get)
+
+
+@pytest.mark.usefixtures("discovering")
+def test_a_site_that_discovers_each_link_shows_it_too(world: World) -> None:
+    url = shared(world)
+    found = oEmbed(url, maxwidth=400)
+    assert (found["type"], found["title"], found["width"]) == ("rich", "Secret plans.pdf", 400)
+    assert f'src="{url.replace(BASE_URL, f"{BASE_URL}/embed")}"' in found["html"]
+
+
+@pytest.mark.usefixtures("discovering")
+def test_it_learns_no_name_of_a_gated_document_and_nothing_of_one_that_is_gone(world: World) -> None:
+    url = shared(world, password="open sesame")
+    assert oEmbed(url)["title"] == "Shared document"
+    world.pia.delete(f"/api/v1/files/{url.rpartition('/')[2]}")
+    with pytest.raises((PyOembedException, ProviderException)):
+        oEmbed(url)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, current_app, g, request
 
 from docshare.server.api import problems
 from docshare.server.api.auth import NOWHERE, Admission, Entrance, Tally, admit
@@ -13,6 +13,11 @@ from docshare.server.multipart import FORM, FORM_ERROR
 from docshare.server.shell import client_address, rt
 
 _ENTRANCES: dict[str, Entrance] = {f"api:{route.operation}": route.entrance for route in ROUTES}
+
+_NEGOTIATED = [
+    (name, f"{value}, Accept-Encoding" if name == "Vary" else value) for name, value in problems.COMMON_HEADERS
+]
+_LASTING = [(name, value) for name, value in problems.COMMON_HEADERS if name not in ("Cache-Control", "Vary")]
 
 
 def register(app: Flask) -> None:
@@ -41,15 +46,20 @@ def _view(route: Route) -> Callable[..., Response]:
 def _enter() -> None:
     # First of all: if the judgement itself fails, the answer needs its headers all the same.
     g.admission = Admission(unattributed(rt()))
+    wrong_method = problems.wrong_method(current_app.url_map, request.path, request.method)
     if not problems.under_api(request.path):
+        if wrong_method is not None:
+            raise wrong_method
         return
-    entrance = _ENTRANCES.get(request.endpoint or "", NOWHERE)
+    entrance = NOWHERE if wrong_method is not None else _ENTRANCES.get(request.endpoint or "", NOWHERE)
     environ: dict[str, Any] = request.environ
     # The bundled listener judged and counted an upload when its head was complete; only it puts these two here.
     tally = Tally.BEFORE if FORM in environ or FORM_ERROR in environ else Tally.NOW
     g.admission = admit(rt(), entrance, _header, client_address, tally)
     if g.admission.refusal is not None:
         raise g.admission.refusal
+    if wrong_method is not None:
+        raise wrong_method
 
 
 def _header(name: str) -> str | None:
@@ -58,7 +68,14 @@ def _header(name: str) -> str | None:
 
 
 def _leave(response: Response) -> Response:
-    if problems.under_api(request.path):
-        # No view sets one of these, so they are added and not looked for first: there are many on every answer.
-        response.headers.extend([*problems.COMMON_HEADERS, *rate_headers(g.admission.allowance)])
+    if not problems.under_api(request.path):
+        return response
+    common = problems.COMMON_HEADERS
+    if "Cache-Control" in response.headers:  # a document that is the same for everybody: the view has set these
+        common = _LASTING
+    elif "Vary" in response.headers:
+        del response.headers["Vary"]
+        common = _NEGOTIATED
+    # No view sets any other of these, so they are added and not looked for first: there are many on every answer.
+    response.headers.extend([*common, *rate_headers(g.admission.allowance)])
     return response

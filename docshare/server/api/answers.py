@@ -1,18 +1,72 @@
-"""The two kinds of successful answers: JSON, and bytes from a file."""
+"""Successful answers: JSON, bytes from a file, and documents that stay the same while the server runs."""
 
+import hashlib
 import json as _json
+from dataclasses import dataclass
 from typing import IO, Any
 
 from flask import Response, request
 from werkzeug.wsgi import wrap_file
 
+from docshare.server import compression
+
 JSON_TYPE = "application/json"
 _ENCODE = _json.JSONEncoder(separators=(",", ":")).encode
 
 
-def json(value: Any) -> Response:
-    """``value`` as JSON, its keys in the order they have."""
-    return Response(_ENCODE(value), content_type=JSON_TYPE)
+@dataclass(frozen=True)
+class Fixed:
+    """A document that is the same for everybody: its bytes, the same compressed (None where that gains nothing), and a
+    fingerprint of them."""
+
+    body: bytes
+    packed: bytes | None
+    mark: str
+    media_type: str
+
+
+def fixed(body: bytes, media_type: str, *, compress: bool = True) -> Fixed:
+    """Return ``body`` ready to be sent often; ``compress`` False for a format that is compressed already."""
+    packed = compression.pack_well(body) if compress and len(body) >= compression.LEAST else None
+    return Fixed(body, packed, hashlib.sha256(body).hexdigest()[:32], media_type)
+
+
+def fixed_json(value: Any) -> Fixed:
+    """Return ``value`` as JSON, ready to be sent often."""
+    return fixed(_ENCODE(value).encode(), JSON_TYPE)
+
+
+def send(document: Fixed, cache_control: str) -> Response:
+    """Send ``document``, compressed if the client accepts that, or 304 if the client has it already."""
+    packed = takes_gzip() and document.packed is not None
+    # Each coding is a representation of its own, so it needs a tag of its own.
+    tag = f"{document.mark}-gzip" if packed else document.mark
+    known = request.if_none_match.contains_weak(tag)
+    body = b"" if known else document.packed if packed else document.body
+    response = Response(body, 304 if known else 200, content_type=document.media_type)
+    response.headers["ETag"] = f'"{tag}"'
+    response.headers["Cache-Control"] = cache_control
+    return response if document.packed is None else allow_compressed(response, packed)
+
+
+def json(value: Any, *, compress: bool = False) -> Response:
+    """Return ``value`` as JSON, its keys in the order they have; ``compress`` only what ``compression`` allows."""
+    body = _ENCODE(value).encode()
+    return negotiated(body) if compress else Response(body, content_type=JSON_TYPE)
+
+
+def negotiated(body: bytes) -> Response:
+    """Return the JSON ``body``, compressed if the client accepts that and it is not tiny."""
+    packed = len(body) >= compression.LEAST and takes_gzip()
+    return allow_compressed(Response(compression.pack(body) if packed else body, content_type=JSON_TYPE), packed)
+
+
+def allow_compressed(response: Response, packed: bool) -> Response:
+    """Tell caches that ``response`` may come compressed, and clients whether it does."""
+    response.headers["Vary"] = "Accept-Encoding"
+    if packed:
+        response.headers["Content-Encoding"] = "gzip"
+    return response
 
 
 def from_file(source: IO[bytes], size: int, media_type: str) -> Response:
@@ -22,3 +76,8 @@ def from_file(source: IO[bytes], size: int, media_type: str) -> Response:
     """
     body = wrap_file(request.environ, source)
     return Response(body, headers={"Content-Length": str(size)}, content_type=media_type, direct_passthrough=True)
+
+
+def takes_gzip() -> bool:
+    """Return whether the client of the running request accepts a compressed answer."""
+    return compression.takes_gzip(request.environ.get("HTTP_ACCEPT_ENCODING"))

@@ -3,17 +3,20 @@
 Spec: Authentication, Limits. The listener asks for uploads before their bodies, the application for everything else.
 """
 
+import ipaddress
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from docshare.contract.limits import ADDRESS, DESIGN_ADDRESS, DESIGN_USER, REQUESTS, RatePolicy
+from docshare.contract.local import HEADER, is_proof
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import Lane
 from docshare.server.api import session_lane
 from docshare.server.api.ratelimit import rate_problem
 from docshare.server.api.session_lane import HeaderOf
-from docshare.server.limits import Allowance, address_key
+from docshare.server.instance import instance_key
+from docshare.server.limits import Allowance, address_key, untouched
 from docshare.server.runtime import Runtime
 from docshare.server.services import design_tokens
 from docshare.server.services.callers import Caller, authenticate, invalid
@@ -41,11 +44,13 @@ class Entrance:
 @dataclass(frozen=True)
 class Admission:
     """The judgement: ``allowance`` for the headers; ``refusal`` None if the request may go on; ``caller`` None where
-    no credential is asked for or none is valid."""
+    no credential is asked for or none is valid; ``key`` by which the policy of the route counted it, None where it has
+    none of its own."""
 
     allowance: Allowance
     caller: Caller | None = None
     refusal: Problem | None = None
+    key: str | None = None
 
 
 class Tally(Enum):
@@ -58,6 +63,7 @@ class Tally(Enum):
 
 
 NOWHERE = Entrance()
+_FORWARDED = ("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "forwarded", "via")
 
 
 def admit(
@@ -100,14 +106,42 @@ def _counted(
     # Spec gap: a valid key passes although its address used up its failures, or a stranger behind the same address
     # could lock its owner out. Keyed by the token, so that a header written in another way is no fresh window.
     count = rt.limits.hit if tally is Tally.NOW else rt.limits.look
-    allowance = count(REQUESTS, caller.credential, rt.config.rate_limit)
+    key = None
+    if _is_operators(rt, header, address):
+        allowance = untouched(REQUESTS, rt.config.rate_limit)
+    else:
+        allowance = count(REQUESTS, caller.credential, rt.config.rate_limit)
     if entrance.policy is not REQUESTS and allowance.allowed:
         key = address_key(address()) if entrance.policy.per == "address" else caller.credential
         allowance = count(entrance.policy, key, entrance.policy.limit)
     refusal = _refusal(caller, entrance, allowance, tally)
     if refusal is None and caller.lane is Lane.SESSION and not entrance.safe:
         refusal = session_lane.refusal(rt, header)
-    return Admission(allowance, caller, refusal)
+    return Admission(allowance, caller, refusal, key)
+
+
+def give_back(rt: Runtime, admission: Admission) -> Admission:
+    """Return ``admission`` with the unit of the route's own limit given back: nothing was done for it."""
+    if admission.key is None:
+        return admission
+    policy = admission.allowance.policy
+    return replace(admission, allowance=rt.limits.give_back(policy, admission.key, policy.limit))
+
+
+def _is_operators(rt: Runtime, header: HeaderOf, address: Callable[[], str]) -> bool:
+    """Whether somebody sent this who can read the data directory, from this very host: no limit protects the server
+    from them. Behind a proxy on this host everybody comes from loopback, so the address alone shows nothing."""
+    proof, authorization = header(HEADER.lower()), header("authorization")
+    if not proof or not authorization or any(header(name) is not None for name in _FORWARDED):
+        return False
+    return _is_loopback(address()) and is_proof(proof, instance_key(rt.config.data_dir), authorization)
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 def _by_design(rt: Runtime, authorization: str | None, address: str) -> Admission:

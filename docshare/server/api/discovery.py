@@ -1,81 +1,106 @@
-"""The two documents that anybody may read: what this API is, and its OpenAPI description (section API root)."""
+"""The two documents that anybody may read: the discovery document, and the OpenAPI description."""
 
-import json
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import yaml
 from flask import Response
 
 from docshare import __version__
 from docshare.contract.limits import DEPRECATION_NOTICE_MS, RATE_HEADERS, REQUESTS, SECOND, SPECIFICATION_VERSION
 from docshare.contract.plans import DAY
 from docshare.contract.problems import MEDIA_TYPE
-from docshare.contract.scopes import LANES, Lane
+from docshare.contract.scopes import BEARER, LANES, OPERATIONS, SCOPES, Lane
+from docshare.contract.wire import present
 from docshare.server.api import answers
 from docshare.server.shell import rt
 
-_METHODS = ("get", "post", "put", "delete")
+_LOOK_AGAIN = "private, no-cache"  # a browser may keep the document, and asks whether it has changed
+
+# Lane -> where its credential is sent, and what it is for. A refresh token is exchanged at the token endpoint, and is
+# not a credential of the API.
+_LANES: dict[Lane, dict[str, str]] = {
+    Lane.API_KEY: {"scheme": "Bearer", "description": "An API key of an account; holds every scope."},
+    Lane.OAUTH: {"scheme": "Bearer", "description": "An OAuth 2.0 access token; holds the scopes that were granted."},
+    Lane.MANAGE: {"scheme": "Bearer", "description": "Changes the settings of one file that nobody has claimed."},
+    Lane.CLAIM: {"field": "claimToken", "description": "Moves one file into the account that sends it in the body."},
+    Lane.DESIGN: {"scheme": "Bearer", "description": "A user token (JWT) of the design tool."},
+    Lane.SESSION: {"scheme": "Cookie", "description": "A signed-in browser; writes need its CSRF token."},
+}
 
 
 def show() -> Response:
-    """``GET /api/v1``: the discovery document. Spec gap: its shape."""
+    """``GET /api/v1``: the discovery document."""
     config = rt().config
-    base_url = config.base_url
+    return answers.send(_document(config.base_url, config.rate_limit), _LOOK_AGAIN)
+
+
+def openapi() -> Response:
+    """``GET /api/v1/openapi.json``: the OpenAPI description of this server's routes."""
+    return answers.send(_description(rt().config.base_url), _LOOK_AGAIN)
+
+
+def prepare(base_url: str) -> None:
+    """Read the OpenAPI description now, so that the first request for it does not wait for that."""
+    _description(base_url)
+
+
+@cache
+def _document(base_url: str, rate_limit: int) -> answers.Fixed:
     specification = f"{base_url}/api/v1/openapi.json"
-    lane = LANES[Lane.API_KEY]
-    return answers.json(
+    document = {
+        "name": "docshare",
+        "version": __version__,
+        "specification": {"url": specification, "version": SPECIFICATION_VERSION},
+        "documentation": specification,
+        "authentication": {
+            "lanes": [_lane(lane) for lane in _LANES],
+            "oauth": {
+                "authorizationServer": f"{base_url}/.well-known/oauth-authorization-server",
+                "protectedResource": f"{base_url}/.well-known/oauth-protected-resource",
+            },
+        },
+        "rateLimit": {
+            "policy": f'"{REQUESTS.name}";q={rate_limit};w={REQUESTS.window_ms // SECOND}',
+            "headers": [*RATE_HEADERS, "Retry-After"],
+        },
+        "errors": {"mediaType": MEDIA_TYPE},
+        "versioning": {
+            "current": "v1",
+            "changes": "additive",
+            "deprecationHeaders": ["Deprecation", "Sunset", "Link"],
+            "noticeDays": DEPRECATION_NOTICE_MS // DAY,
+        },
+        # The OAuth endpoints have a metadata document of their own.
+        "endpoints": {
+            name: f"{row.method} {row.path}" for name, row in OPERATIONS.items() if not name.startswith("oauth.")
+        },
+    }
+    return answers.fixed_json(document)
+
+
+def _lane(lane: Lane) -> dict[str, Any]:
+    row = LANES[lane]
+    operations = ["files.claim"] if lane is Lane.CLAIM else [
+        name for name, operation in OPERATIONS.items() if lane in operation.lanes
+    ]  # fmt: skip
+    return present(
         {
-            "name": "docshare",
-            "version": __version__,
-            "specification": {"url": specification, "version": SPECIFICATION_VERSION},
-            "documentation": specification,
-            "authentication": {
-                "lanes": [{"name": Lane.API_KEY.value, "scheme": "Bearer", "scopes": sorted(lane.scopes)}],
-                "oauth": {
-                    "authorizationServer": f"{base_url}/.well-known/oauth-authorization-server",
-                    "protectedResource": f"{base_url}/.well-known/oauth-protected-resource",
-                },
-            },
-            "rateLimit": {
-                "policy": f'"{REQUESTS.name}";q={config.rate_limit};w={REQUESTS.window_ms // SECOND}',
-                "headers": [*RATE_HEADERS, "Retry-After"],
-            },
-            "errors": {"mediaType": MEDIA_TYPE},
-            "versioning": {
-                "current": "v1",
-                "changes": "additive",
-                "deprecationHeaders": ["Deprecation", "Sunset", "Link"],
-                "noticeDays": DEPRECATION_NOTICE_MS // DAY,
-            },
-            "endpoints": _endpoints(),
+            "name": lane.value,
+            **_LANES[lane],
+            "prefix": row.prefix,
+            "scopes": sorted(row.scopes & SCOPES.keys()),
+            # An API key or access token reaches whatever its scopes allow.
+            "operations": None if lane in BEARER else operations,
         }
     )
 
 
-def openapi() -> Response:
-    """``GET /api/v1/openapi.json``: the OpenAPI description of the routes that stand."""
-    return Response(_drawn(rt().config.base_url), content_type=answers.JSON_TYPE)
-
-
-def _endpoints() -> dict[str, str]:
-    return {
-        operation["operationId"]: f"{method.upper()} {path}"
-        for path, item in description()["paths"].items()
-        for method, operation in item.items()
-        if method in _METHODS
-    }
-
-
 @cache
-def description() -> dict[str, Any]:
-    """``openapi.yaml`` as it stands in the package."""
+def _description(base_url: str) -> answers.Fixed:
+    import yaml  # here: only this document needs it
+
     text = files("docshare.server.api").joinpath("openapi.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.safe_load(text)
-    return loaded
-
-
-@cache
-def _drawn(base_url: str) -> str:
-    return json.dumps({**description(), "servers": [{"url": base_url}]})
+    # The parser in C takes a tenth of the time; it is missing where PyYAML was built without libyaml.
+    described: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both safe
+    return answers.fixed_json({**described, "servers": [{"url": base_url}]})

@@ -11,7 +11,7 @@ from werkzeug.routing import Map, Rule
 from docshare.contract.problems import Problem
 from docshare.server import health
 from docshare.server.api.auth import NOWHERE, Admission, Tally, admit
-from docshare.server.api.problems import http_problem, refuse, under_api
+from docshare.server.api.problems import http_problem, refuse, under_api, wrong_method
 from docshare.server.api.routes import ROUTES, Route
 from docshare.server.runtime import Runtime
 from docshare.server.shell import forwarded_address
@@ -92,6 +92,9 @@ def _admit(rt: Runtime, head: Head, target: _Target, tally: Tally) -> Admission:
 
 
 def _target(head: Head) -> _Target:
+    wrong = wrong_method(_MAP.map, head.path, head.method)
+    if wrong is not None:
+        return _Target(problem=http_problem(wrong))
     try:
         operation, names = _MAP.match(head.path, method=head.method)
     except HTTPException as error:

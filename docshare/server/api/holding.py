@@ -3,6 +3,7 @@
 from flask import Response, request
 
 from docshare.contract.problems import Problem
+from docshare.contract.wire import present
 from docshare.server.api import answers, represent
 from docshare.server.api.bodies import json_object
 from docshare.server.api.files import received_file
@@ -10,7 +11,7 @@ from docshare.server.services import claiming, replacing, trash
 from docshare.server.services.callers import Caller
 from docshare.server.shell import rt
 
-_LONGEST_TOKEN = 4096  # characters
+_REPLACED = "The document was replaced; its link stays the same."
 
 
 def replace(caller: Caller, name: str) -> Response:
@@ -18,20 +19,21 @@ def replace(caller: Caller, name: str) -> Response:
     received = received_file(lambda length: replacing.admit(rt(), caller, name, length))
     given = request.args.getlist("clearAnchors")
     result = replacing.replace(rt(), caller, name, received, clear_anchors=given)
-    return answers.json(
-        {
-            "uuid": result.uuid,
-            "contentVersion": result.content_version,
-            "originalName": result.original_name,
-            "size": result.size,
-            "anchorsCleared": result.anchors_cleared,
-            "clearedHotspots": result.cleared_hotspots,
-            "clearedNotes": result.cleared_notes,
-            "clearedMarks": result.cleared_marks,
-            "clearedAnnotations": result.cleared_annotations,
-            "message": "The document was replaced; its link stays the same.",
-        }
-    )
+    found = {
+        "uuid": result.uuid,
+        "contentVersion": result.content_version,
+        "originalName": result.original_name,
+        "size": result.size,
+        "anchorsCleared": result.anchors_cleared,
+        "clearedHotspots": result.cleared_hotspots,
+        "clearedNotes": result.cleared_notes,
+        "clearedMarks": result.cleared_marks,
+        "clearedAnnotations": result.cleared_annotations,
+        "pageRangeEmpty": result.page_range_empty or None,
+        "emptyVariants": result.empty_variants or None,
+        **represent.remarks(_REPLACED, result.warning, result.left_out),
+    }
+    return answers.json(present(found))
 
 
 def restore(caller: Caller, name: str) -> Response:
@@ -42,7 +44,7 @@ def restore(caller: Caller, name: str) -> Response:
 def claim(caller: Caller) -> Response:
     """``POST /files/claim``: the file of a claim token becomes the caller's. Spec gap: the fields of the result."""
     token = json_object().get("claimToken")
-    if not isinstance(token, str) or not 0 < len(token) <= _LONGEST_TOKEN:
+    if not isinstance(token, str) or not token:
         raise Problem("bad_request", "claimToken must be a text.")
     claimed = claiming.claim(rt(), caller, token)
     link = represent.share_url(rt().config.base_url, claimed.short_id)

@@ -1,15 +1,17 @@
 """Refusals, drawn in one place: problem documents under /api, plain text elsewhere (section Errors)."""
 
 import json
+from functools import cache
 
 from flask import Flask, Response, g, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
+from werkzeug.routing import Map
 
 from docshare.contract.problems import MEDIA_TYPE, PROBLEMS, Problem
 from docshare.contract.scopes import CHALLENGE
+from docshare.server import faults
 from docshare.server.api.ratelimit import Headers, rate_headers, unattributed
 from docshare.server.limits import Allowance
-from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime
 from docshare.server.shell import rt
 from docshare.server.verdicts import Refuse
@@ -37,17 +39,17 @@ def under_api(path: str) -> bool:
 def draw(problem: Problem) -> Response:
     """``problem`` as a problem document."""
     body = _document(rt(), problem)
-    return Response(body, problem.status, _headers(problem), content_type=MEDIA_TYPE)
+    return Response(body, problem.status, _headers(rt(), problem), content_type=MEDIA_TYPE)
 
 
 def draw_plain(problem: Problem) -> Response:
     """``problem`` as one line of text, for the public pages and the gate stream."""
-    return Response(problem.detail, problem.status, _headers(problem), content_type=_PLAIN_TYPE)
+    return Response(problem.detail, problem.status, _headers(rt(), problem), content_type=_PLAIN_TYPE)
 
 
 def refuse(rt: Runtime, problem: Problem, allowance: Allowance) -> Refuse:
     """``problem`` as the listener sends it, complete with what the application adds to every answer under /api."""
-    headers = [("Content-Type", MEDIA_TYPE), *_headers(problem).items(), *COMMON_HEADERS, *rate_headers(allowance)]
+    headers = [("Content-Type", MEDIA_TYPE), *_headers(rt, problem).items(), *COMMON_HEADERS, *rate_headers(allowance)]
     return Refuse(problem.status, [*headers, ("X-Request-Id", rt.token(16))], _document(rt, problem))
 
 
@@ -60,7 +62,7 @@ def draw_error(rt: Runtime, status: int, path: str | None, detail: str) -> Refus
     problem = _problem(status, detail)
     if path is None or under_api(path):
         return refuse(rt, problem, unattributed(rt))
-    headers = [("Content-Type", _PLAIN_TYPE), *_headers(problem).items(), *COMMON_HEADERS]
+    headers = [("Content-Type", _PLAIN_TYPE), *_headers(rt, problem).items(), *COMMON_HEADERS]
     return Refuse(status, [*headers, ("X-Request-Id", rt.token(16))], detail.encode())
 
 
@@ -72,6 +74,26 @@ def http_problem(error: HTTPException) -> Problem:
     if methods:
         problem.headers["Allow"] = ", ".join(sorted(methods))
     return problem
+
+
+def wrong_method(routes: Map, path: str, method: str) -> HTTPException | None:
+    """Return the refusal of a request for a ``path`` that is a whole route, but not with this method; None for others.
+
+    Without it such a request would reach a route with a placeholder in the same place: ``GET /api/v1/files/claim``
+    would look for a file whose id is ``claim``.
+    """
+    methods = _methods_by_path(routes).get(path)
+    return None if methods is None or method in methods else MethodNotAllowed(valid_methods=sorted(methods))
+
+
+@cache
+def _methods_by_path(routes: Map) -> dict[str, set[str]]:
+    """The methods of each path that has no placeholder. ``routes`` is complete before the first request."""
+    found: dict[str, set[str]] = {}
+    for rule in routes.iter_rules():
+        if not rule.arguments:
+            found.setdefault(rule.rule, set()).update(rule.methods or ())
+    return found
 
 
 def register(app: Flask) -> None:
@@ -90,8 +112,8 @@ def _answer_http(error: HTTPException) -> Response:
 
 
 def _answer_unexpected(error: Exception) -> Response:
-    LOGGER.error("request failed", exc_info=error, extra={"request": g.get("request_id")})
-    return _answer(Problem("internal", "Something went wrong here; it was logged."))
+    faults.log(error, "request failed", request=g.get("request_id"))
+    return _answer(faults.as_problem(error) or Problem("internal", "Something went wrong here; it was logged."))
 
 
 _DETAILS = {
@@ -109,10 +131,17 @@ def _problem(status: int, detail: str) -> Problem:
     return Problem(code, detail, status=status)
 
 
-def _headers(problem: Problem) -> dict[str, str]:
+def _headers(rt: Runtime, problem: Problem) -> dict[str, str]:
     headers = dict(problem.headers)
     if problem.status in _CHALLENGED:
         headers.setdefault("WWW-Authenticate", CHALLENGE)
+    if problem.status == 503:
+        headers.setdefault("Retry-After", str(faults.RETRY_S))
+    if problem.status == 401:
+        # RFC 9728, 5.1: where a client learns which authorization server issues tokens for this API.
+        challenge = headers["WWW-Authenticate"]
+        metadata = f'resource_metadata="{rt.config.base_url}/.well-known/oauth-protected-resource"'
+        headers["WWW-Authenticate"] = f"{challenge}{' ' if challenge == CHALLENGE else ', '}{metadata}"
     return headers
 
 

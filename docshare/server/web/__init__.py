@@ -3,7 +3,7 @@
 from flask import Flask
 
 from docshare.server.runtime import Runtime
-from docshare.server.services import entry, marking, page_range, viewing
+from docshare.server.services import entry, marking, muting, page_range, viewing
 from docshare.server.web import (
     appearance,
     assets,
@@ -12,6 +12,7 @@ from docshare.server.web import (
     feedback,
     gate,
     headers,
+    notices,
     oauth,
     oembed,
     owner,
@@ -23,7 +24,7 @@ from docshare.server.web import (
 
 def prepare(rt: Runtime) -> None:
     """Make what the pages need of the instance, so that showing the first one stores nothing."""
-    for service in (viewing, page_range, marking, entry):
+    for service in (viewing, page_range, marking, entry, muting):
         service.prepare(rt)
 
 
@@ -33,7 +34,20 @@ def register(app: Flask) -> None:
     app.jinja_env.globals["oembed_address"] = oembed.discovery_address
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.after_request(headers.protect)
-    for module in (assets, beacons, sign_in, oauth, oembed, appearance, downloads, feedback, gate, report, public):
+    for module in (
+        assets,
+        beacons,
+        sign_in,
+        oauth,
+        oembed,
+        appearance,
+        downloads,
+        feedback,
+        gate,
+        notices,
+        report,
+        public,
+    ):
         app.register_blueprint(module.blueprint)
     for blueprint in owner.BLUEPRINTS:
         app.register_blueprint(blueprint)

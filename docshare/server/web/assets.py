@@ -10,10 +10,11 @@ import re
 from functools import cache
 from pathlib import Path
 
-from flask import Blueprint, Response, send_file
+from flask import Blueprint, Response
 
 from docshare import report
 from docshare.contract.problems import Problem
+from docshare.server.api import answers
 
 ROOT = Path(__file__).with_name("static")
 _ROOTS = {"": ROOT, "report/": report.STATIC}  # the report's style goes into its file, too, and stands with its drawing
@@ -24,6 +25,7 @@ _TYPES = {
     ".txt": "text/plain; charset=utf-8",
     ".woff2": "font/woff2",
 }
+_PACKED = {".woff2"}  # compressed by its format
 _FOR_GOOD = "public, max-age=31536000, immutable"
 _ASK_AGAIN = "public, max-age=0, must-revalidate"
 _IMPORT = re.compile(r'^(?:import|}) .*"(\.[^"]+)";$', re.MULTILINE)
@@ -75,9 +77,13 @@ def viewer_modules(mode: str, *more: str) -> list[str]:
 @blueprint.get("/static/<mark>/<path:name>")
 def static(mark: str, name: str) -> Response:
     """One static file. A page of an earlier version gets today's file, but must not keep it."""
-    path = _FILES.get(name)
-    if path is None:
+    if name not in _FILES:
         raise Problem("not_found", "There is no such file.")
-    response = send_file(path, mimetype=_TYPES[path.suffix])
-    response.headers["Cache-Control"] = _FOR_GOOD if mark == _MARK else _ASK_AGAIN
-    return response
+    return answers.send(_loaded(name), _FOR_GOOD if mark == _MARK else _ASK_AGAIN)
+
+
+@cache
+def _loaded(name: str) -> answers.Fixed:
+    """The static file ``name``, which stays in memory, compressed too; all of them have half a megabyte."""
+    path = _FILES[name]
+    return answers.fixed(path.read_bytes(), _TYPES[path.suffix], compress=path.suffix not in _PACKED)

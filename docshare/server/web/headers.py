@@ -57,6 +57,18 @@ _HEADERS = (
     ("Cache-Control", "private, no-store"),
     ("Vary", "Authorization, Cookie"),
 )
+# What apps in browsers call from pages of their own. Each caller proves itself by what it sends, or asks for what is
+# public; no cookie counts at these addresses, so credentials are never allowed.
+_OPEN_TO_ALL_ORIGINS = frozenset(
+    {
+        "/oauth/token",
+        "/oauth/revoke",
+        "/oembed",
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-protected-resource",
+    }
+)
+_PREFLIGHT_SECONDS = "7200"  # the longest that Chromium keeps one
 _ALWAYS = tuple((name.lower(), name, value) for name, value in _HEADERS)
 
 
@@ -87,6 +99,8 @@ def protect(response: Response) -> Response:
     """Complete the headers of ``response``; those that a view has set stay. ``/api`` has its own."""
     if request.path.startswith("/api/"):
         return response
+    if request.path in _OPEN_TO_ALL_ORIGINS:
+        _allow_all_origins(response)
     # Every page image comes through here, so the headers are looked through once and not once for each.
     present = {name.lower(): value for name, value in response.headers}
     if present.get("content-security-policy") in _ALL_FRAMABLE:
@@ -97,3 +111,14 @@ def protect(response: Response) -> Response:
         if key not in present:
             response.headers.add(name, value)
     return response
+
+
+def _allow_all_origins(response: Response) -> None:
+    """Let scripts of any site read ``response``, and answer the preflight that asks whether they may."""
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    response.headers["Access-Control-Expose-Headers"] = "Retry-After, WWW-Authenticate, X-Request-Id"
+    if request.method == "OPTIONS":
+        response.headers["Access-Control-Allow-Methods"] = response.headers.get("Allow", "")
+        # The wildcard does not cover Authorization (Fetch standard).
+        response.headers["Access-Control-Allow-Headers"] = "Authorization, Content-Type, *"
+        response.headers["Access-Control-Max-Age"] = _PREFLIGHT_SECONDS

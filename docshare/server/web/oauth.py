@@ -10,6 +10,7 @@ from flask import Blueprint, Response, jsonify, make_response, render_template, 
 from docshare.contract.limits import ADDRESS
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import SCOPES
+from docshare.server.api import answers
 from docshare.server.limits import address_key
 from docshare.server.services import sign_in
 from docshare.server.shell import client_address, rt
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from docshare.server.web.oauth_server import Server
 
 APPROVE, DENY = "approve", "deny"
+_LOOK_AGAIN = "public, max-age=0, must-revalidate"
 
 blueprint = Blueprint("oauth", __name__)
 
@@ -84,9 +86,19 @@ def revoke() -> Response:
 @blueprint.get("/.well-known/oauth-authorization-server")
 def describe_server() -> Response:
     """Metadata of the authorization server (RFC 8414)."""
-    base_url = rt().config.base_url
+    return answers.send(_server_metadata(rt().config.base_url), _LOOK_AGAIN)
+
+
+@blueprint.get("/.well-known/oauth-protected-resource")
+def describe_resource() -> Response:
+    """Metadata of the API as a protected resource (RFC 9728)."""
+    return answers.send(_resource_metadata(rt().config.base_url), _LOOK_AGAIN)
+
+
+@cache
+def _server_metadata(base_url: str) -> answers.Fixed:
     methods = ["client_secret_basic", "client_secret_post", "none"]
-    return _document(
+    return answers.fixed_json(
         {
             "issuer": base_url,
             "authorization_endpoint": f"{base_url}/oauth/authorize",
@@ -105,11 +117,9 @@ def describe_server() -> Response:
     )
 
 
-@blueprint.get("/.well-known/oauth-protected-resource")
-def describe_resource() -> Response:
-    """Metadata of the API as a protected resource (RFC 9728)."""
-    base_url = rt().config.base_url
-    return _document(
+@cache
+def _resource_metadata(base_url: str) -> answers.Fixed:
+    return answers.fixed_json(
         {
             "resource": base_url,
             "authorization_servers": [base_url],
@@ -158,8 +168,6 @@ def _answered(work: Any) -> Response:
     if answer.status_code >= 400:
         rt().limits.hit(ADDRESS, key, rt().config.address_limit)
     answer.headers["Cache-Control"] = "no-store"
-    # For apps that are a page in a browser: what they send proves who they are, and no cookie counts here.
-    answer.headers["Access-Control-Allow-Origin"] = "*"
     return answer
 
 
@@ -167,10 +175,4 @@ def _page(template: str, status: int, **facts: object) -> Response:
     answer = make_response(render_template(template, **facts), status)
     # The form is checked by Origin where Sec-Fetch-Site is missing; see ``csrf``.
     answer.headers["Referrer-Policy"] = "same-origin"
-    return answer
-
-
-def _document(facts: dict[str, Any]) -> Response:
-    answer = jsonify(facts)
-    answer.headers["Access-Control-Allow-Origin"] = "*"  # read by apps in browsers; it tells nobody's secrets
     return answer

@@ -15,6 +15,8 @@ from authlib.oauth2.rfc6749 import (
     InvalidScopeError,
     OAuth2Payload,
     OAuth2Request,
+    UnsupportedGrantTypeError,
+    UnsupportedResponseTypeError,
     grants,
 )
 from authlib.oauth2.rfc7009 import RevocationEndpoint
@@ -165,6 +167,12 @@ class _Challenge(CodeChallenge):  # type: ignore[misc]
 class _Revocation(RevocationEndpoint):  # type: ignore[misc]
     CLIENT_AUTH_METHODS = _CLIENT_AUTHENTICATION
 
+    def check_params(self, request: OAuth2Request, _client: _Client) -> None:
+        """Called by Authlib, whose own check rejects an unknown ``token_type_hint``. RFC 7009, 2.1: the server may
+        ignore the hint, and every kind of token is found without it."""
+        if not request.form.get("token"):
+            raise InvalidRequestError("Missing 'token' in request.")
+
     def query_token(self, token_string: str, _hint: str | None) -> _Token | None:
         found = oauth.find_token(rt(), token_string)
         return _Token(found) if found else None
@@ -215,6 +223,25 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         found = oauth_clients.find(rt(), client_id)
         return _Client(found) if found else None
 
+    def get_authorization_grant(self, request: OAuth2Request) -> Any:
+        """Called by Authlib, which reports a missing ``response_type`` as one that is not supported."""
+        try:
+            return super().get_authorization_grant(request)
+        except UnsupportedResponseTypeError as error:
+            if request.payload.response_type:
+                raise
+            missing = "Missing 'response_type' in request."
+            raise InvalidRequestError(missing, redirect_uri=error.redirect_uri) from None
+
+    def get_token_grant(self, request: OAuth2Request) -> Any:
+        """Called by Authlib, which reports a missing ``grant_type`` as one that is not supported."""
+        try:
+            return super().get_token_grant(request)
+        except UnsupportedGrantTypeError:
+            if request.payload.grant_type:
+                raise
+            raise InvalidRequestError("Missing 'grant_type' in request.") from None
+
     def create_oauth2_request(self, asked: OAuth2Request | None) -> OAuth2Request:
         """Called by Authlib with what its caller was given."""
         return asked if asked is not None else from_body()
@@ -222,7 +249,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
     def handle_response(self, status: int, body: Any, headers: list[tuple[str, str]]) -> Response:
         """Called by Authlib."""
         answer = make_response(body, status)
-        answer.headers.extend(headers)
+        answer.headers.update(headers)  # Flask has set a Content-Type, and Authlib sends another
         if answer.location:
             answer.status_code = 303  # RFC 9700: a browser must not send the form of the consent page on
         return answer

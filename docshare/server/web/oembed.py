@@ -14,9 +14,10 @@ from docshare.server.limits import address_key
 from docshare.server.pdf.pages import WIDTHS
 from docshare.server.runtime import Runtime
 from docshare.server.services import links, page_range, public
+from docshare.server.services.links import Link
 from docshare.server.services.public import Notice
 from docshare.server.shell import client_address, rt
-from docshare.server.web.public import found_link
+from docshare.server.web.public import embedded_link, found_link
 
 PROVIDER = "docshare"
 NEUTRAL_TITLE = "Shared document"
@@ -30,8 +31,8 @@ blueprint = Blueprint("oembed", __name__)
 
 @blueprint.get("/oembed")
 def oembed() -> Response:
-    """``?url=`` a share link of this instance by UUID, short id or slug; ``maxwidth`` and ``maxheight`` in pixels (what
-    is no such number does not count); ``format`` only ``json``.
+    """``?url=`` a share link of this instance by UUID, short id or slug, or its address for framing; ``maxwidth`` and
+    ``maxheight`` in pixels (what is no such number does not count); ``format`` only ``json``.
 
     Raises ``bad_request`` without ``url``, ``not_implemented`` for another format, ``rate_limited``, and ``not_found``
     for other addresses and for links that are unknown, revoked or dead, so that nothing tells these apart.
@@ -43,7 +44,7 @@ def oembed() -> Response:
     address = request.args.get("url")
     if not address:
         raise Problem("bad_request", "The parameter 'url' is missing: which share link?")
-    link = found_link(runtime, _name_in(runtime.config.base_url, address))
+    link = _link_at(runtime, address)
     told = public.notice(link)
     if not told.alive:
         raise _unknown()
@@ -92,7 +93,7 @@ def _thumbnail(
 ) -> tuple[str, int, int] | None:
     """Address and size of the first page that readers see; None where it is not for everybody's eyes, or too large."""
     link, width = told.link, WIDTHS[0]
-    if told.asks or width > (max_width or width):
+    if told.asks or not told.pages or width > (max_width or width):
         return None
     sight = page_range.sight(runtime, link, None)
     _, page_width, page_height = sight.window.runs(links.page_sizes(runtime, link))[0]
@@ -102,18 +103,20 @@ def _thumbnail(
     return f"{runtime.config.base_url}/{link.public_id}/pages/1-{width}.jpg?v={sight.mark}", width, height
 
 
-def _name_in(base_url: str, address: str) -> str:
-    """The name in a share link of this instance. Raises ``not_found`` for any other address."""
-    ours = urlsplit(base_url)
+def _link_at(runtime: Runtime, address: str) -> Link:
+    """The link that a share page or embed page of this instance shows at ``address``, with or without a trailing slash.
+
+    Raises as ``found_link``, and ``not_found`` for any other address.
+    """
     try:
         theirs = urlsplit(address)
-        same = _origin(theirs) == _origin(ours)
-    except ValueError:  # a host or a port that is none
+        same = _origin(theirs) == _origin(urlsplit(runtime.config.base_url))
+    except ValueError:  # a malformed host or port
         raise _unknown() from None
-    folder, _, name = theirs.path.rpartition("/")
-    if not same or "@" in theirs.netloc or folder != ours.path:
+    folder, _, name = theirs.path.removesuffix("/").rpartition("/")
+    if not same or "@" in theirs.netloc or folder not in ("", "/embed"):
         raise _unknown()
-    return name
+    return embedded_link(runtime, name) if folder else found_link(runtime, name)
 
 
 def _origin(parts: SplitResult) -> tuple[str, str | None, int | None]:

@@ -40,13 +40,13 @@ class Chunk:
         return self.last + 1 if self.last < self.total else None
 
 
-def words(rt: Runtime, link: Link, shown: Sight, chunk: Chunk) -> dict[int, str]:
-    """The text of each page of ``chunk``, in the numbers of the reader who sees what is ``shown``. The first page that
-    cannot be read ends it: a bad file costs one wait."""
+def words(rt: Runtime, link: Link, shown: Sight, chunk: Chunk, address: str) -> dict[int, str]:
+    """The text of each page of ``chunk``, in the numbers of the reader at ``address`` who sees what is ``shown``. The
+    first page that cannot be read ends it: a bad file costs one wait."""
     found = {}
     for page in range(chunk.first, chunk.last + 1):
         try:
-            boxes = page_range.page_text(rt, link, shown.window, page)["boxes"]
+            boxes = page_range.page_text(rt, link, shown.window, page, address)["boxes"]
         except (Unrenderable, Problem, FileNotFoundError):
             break
         found[page] = "\n".join(box[4] for box in boxes)

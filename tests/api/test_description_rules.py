@@ -1,0 +1,121 @@
+"""The rules that linters of OpenAPI descriptions judge by, as far as clients feel them.
+
+By hand, with the linters themselves (Node.js): ``npx @redocly/cli lint --extends recommended-strict FILE`` and
+``npx @stoplight/spectral-cli lint FILE`` with a ruleset that says ``extends: ["spectral:oas"]``. Both find nothing.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.api.table import ALL
+from tests.support.cast import World
+
+METHODS = {"get", "post", "put", "delete"}
+PARAMETERS_OF_FEEDS = {
+    "events.list", "gate.list", "activity.list", "readership.sessions", "webhooks.deliveries",
+}  # fmt: skip
+
+
+@pytest.fixture
+def description(world: World) -> dict[str, Any]:
+    found: dict[str, Any] = world.http.get("/api/v1/openapi.json").get_json()
+    return found
+
+
+def operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Path, path item and operation of each."""
+    for path, item in description["paths"].items():
+        for method, operation in item.items():
+            if method in METHODS:
+                yield path, item, operation
+
+
+def schemas(part: Any) -> Iterator[dict[str, Any]]:
+    """Every object in the description."""
+    if isinstance(part, dict):
+        yield part
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from schemas(inner)
+
+
+def test_the_description_names_its_license_and_a_contact(description: dict[str, Any]) -> None:
+    assert description["info"]["license"]["url"].startswith("https://")
+    assert description["info"]["contact"]["name"]
+    assert description["info"]["description"]
+
+
+def test_every_operation_is_described_and_has_a_declared_tag(description: dict[str, Any]) -> None:
+    declared = {tag["name"] for tag in description["tags"] if tag["description"]}
+    names = []
+    for path, _, operation in operations(description):
+        assert operation["summary"], path
+        assert operation["description"], path
+        assert operation["tags"], path
+        assert set(operation["tags"]) <= declared, path
+        names.append(operation["operationId"])
+    assert len(names) == len(set(names)) == len(ALL) + 1  # and oEmbed
+
+
+def test_every_operation_names_its_statuses_and_hides_none_behind_a_default(description: dict[str, Any]) -> None:
+    for path, _, operation in operations(description):
+        listed = operation["responses"]
+        assert "default" not in listed, path
+        assert all(re.fullmatch("[1-5][0-9]{2}", status) for status in listed), path
+        assert any(status.startswith("2") for status in listed), path
+        assert {"400", "413", "429", "431", "500", "503"} <= set(listed), path
+
+
+def test_every_placeholder_in_a_path_is_a_required_parameter(description: dict[str, Any]) -> None:
+    components = description["components"]["parameters"]
+    for path, item, operation in operations(description):
+        given = [*item.get("parameters", ()), *operation.get("parameters", ())]
+        found = [components[each["$ref"].rpartition("/")[2]] if "$ref" in each else each for each in given]
+        placed = {each["name"] for each in found if each["in"] == "path" and each["required"]}
+        assert placed == set(re.findall(r"{(\w+)}", path))
+        for each in found:
+            assert each["description"], (path, each["name"])
+
+
+def test_nothing_is_declared_that_nothing_uses(description: dict[str, Any]) -> None:
+    used = {part["$ref"] for part in schemas(description) if isinstance(part.get("$ref"), str)}
+    for kind in ("parameters", "headers", "responses", "schemas"):
+        for name in description["components"][kind]:
+            assert f"#/components/{kind}/{name}" in used, name
+
+
+def test_cursors_and_page_sizes_are_integers(description: dict[str, Any]) -> None:
+    found = {
+        (operation["operationId"], parameter["name"]): parameter["schema"]
+        for _, _, operation in operations(description)
+        for parameter in operation.get("parameters", ())
+        if parameter.get("name") in ("since", "limit")
+    }
+    assert {name for name, _ in found} == PARAMETERS_OF_FEEDS
+    for (_, name), schema in found.items():
+        wanted = {"since": ("integer", 0, 0), "limit": ("integer", 1, 50)}[name]
+        assert (schema["type"], schema["minimum"], schema["default"]) == wanted
+
+
+def test_what_can_exceed_32_bits_says_so(description: dict[str, Any]) -> None:
+    """A generated client in Java or Go takes an integer for 32 bits otherwise, and a file may have 2 GB."""
+    for part in schemas(description["components"]["schemas"]):
+        for name, schema in part.get("properties", {}).items():
+            if name in ("size", "maxUploadBytes") and schema.get("type") == "integer":
+                assert schema["format"] == "int64", name
+
+
+def test_nothing_that_is_left_out_is_switched_on_by_a_generated_client(description: dict[str, Any]) -> None:
+    """Generated clients send defaults of the description along, and so would change settings that were left out."""
+    assert not [part for part in schemas(description) if part.get("default") is True]
+
+
+def test_every_pattern_is_one_that_other_languages_read_alike(description: dict[str, Any]) -> None:
+    for part in schemas(description):
+        pattern = part.get("pattern")
+        if isinstance(pattern, str):
+            assert pattern.startswith("^"), pattern
+            assert not re.search(r"\\[AZz]|\(\?[P<#]", pattern), pattern
+            re.compile(pattern)

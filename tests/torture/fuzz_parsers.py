@@ -1,0 +1,60 @@
+"""Fuzz eight parsers of what strangers send, guided by coverage.
+
+``python -m tests.torture.fuzz_parsers [MINUTES [TARGET]]`` gives each target 30 minutes, or as many as it is told, and
+ends with 1 if one of them raises. Needs ``atheris``, which has wheels for Linux on x86-64.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+_RUNS = re.compile(r"Done (\d+) (?:runs )?in (\d+) second|#(\d+)\s+DONE")
+_NAMES = (
+    "multipart_name",
+    "settings",
+    "viewer_settings",
+    "url_rule",
+    "id_router",
+    "since_and_limit",
+    "csv_sheet",
+    "disposition",
+)
+
+
+def fuzz(name: str, folder: str, seconds: int) -> None:
+    """Fuzz one target in this process, with files that show a failure in ``folder``. Does not return."""
+    import atheris
+
+    with atheris.instrument_imports(include=["docshare"]):
+        from tests.torture.fuzz_targets import TARGETS
+    limits = [f"-max_total_time={seconds}", "-timeout=30", "-rss_limit_mb=1024", f"-artifact_prefix={folder}/"]
+    atheris.Setup([sys.argv[0], *limits, "-max_len=512"], TARGETS[name])
+    atheris.Fuzz()
+
+
+def run(name: str, seconds: int) -> bool:
+    """Fuzz one target in a process of its own, print how it went, and return whether nothing was found."""
+    with tempfile.TemporaryDirectory(prefix="docshare-fuzz-") as folder:
+        command = [sys.executable, "-m", "tests.torture.fuzz_parsers", "--fuzz", name, folder, str(seconds)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 300, check=False)
+        found = [path.read_bytes() for path in Path(folder).iterdir()]
+    runs = [next(filter(None, match)) for match in _RUNS.findall(done.stderr)]
+    print(f"{name}: {runs[-1] if runs else 'no'} runs in {seconds} s, {'fine' if done.returncode == 0 else 'FAILED'}")
+    if done.returncode:
+        print(*(f"  {data!r}" for data in found), done.stdout[-2000:] + done.stderr[-2000:], sep="\n")
+    return done.returncode == 0 and bool(runs)
+
+
+def main(minutes: float = 30, *names: str) -> int:
+    """Run, print, and return the exit code."""
+    results = [run(name, max(1, round(minutes * 60))) for name in names or _NAMES]
+    print(f"{results.count(True)} of {len(results)} targets are fine")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--fuzz"]:
+        fuzz(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    sys.exit(main(*map(float, sys.argv[1:2]), *sys.argv[2:]))

@@ -1,0 +1,124 @@
+"""Hostile addresses for ``/oembed``: nothing is reflected, nothing is fetched, and no gated name is disclosed.
+
+``python -m tests.torture.oembed_hostile [ADDRESSES]``, 200 unless told otherwise; ends with 1 if one of them succeeds.
+"""
+
+import itertools
+import socket
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from unittest import mock
+
+from docshare.server.outbound.exchange import Outbound
+from docshare.server.pdf.engine import Engine
+from tests.support.cast import BASE_URL, World, leave, make_runtime, make_world
+from tests.support.clock import Clock
+from tests.support.forbidden_urls import FORMS
+from tests.support.owner import put
+from tests.support.payloads import CANARY
+
+NAME = "Secret plans.pdf"
+_MARKUP = (
+    f"<script>{CANARY}()</script>", f"\"><img src=x onerror={CANARY}()>", f"'><svg onload={CANARY}()>",
+    f"</title><script>{CANARY}()</script>", f"javascript:{CANARY}()", f"data:text/html,<script>{CANARY}()</script>",
+    f"<iframe srcdoc='{CANARY}'>", f"{{{{{CANARY}}}}}", f"{{% {CANARY} %}}", f"${{{CANARY}}}", f"\r\nX-{CANARY}: 1",
+    f"\x00{CANARY}", f"\u202e{CANARY}", f"%3Cscript%3E{CANARY}", f"&lt;{CANARY}&gt;", f"\ufeff<{CANARY}>",
+)  # fmt: skip
+_PLACES = (
+    "{attack}", "{base}/{attack}", "{link}{attack}", "{link}?{attack}", "{link}#{attack}", "{link}/{attack}",
+    "{base}/embed/{attack}", "http://{attack}@127.0.0.1:8787/{id}", "http://127.0.0.1:8787{attack}/{id}",
+    "//{attack}/{id}", "{base}\\{attack}\\{id}", "{base}/..;/{attack}/{id}",
+)  # fmt: skip
+
+
+@dataclass
+class Figures:
+    addresses: int = 0
+    statuses: Counter[int] = field(default_factory=Counter)
+    outbound: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+def addresses(link: str, most: int) -> list[str]:
+    """``most`` hostile values of ``url``: markup in every place of a share ``link``, and private addresses."""
+    parts = {"base": BASE_URL, "link": link, "id": link.rpartition("/")[2]}
+    marked = [place.format(attack=attack, **parts) for attack in _MARKUP for place in _PLACES]
+    mixed = itertools.chain.from_iterable(itertools.zip_longest(marked, FORMS))
+    return [address for address in mixed if address is not None][:most]
+
+
+def try_out(world: World, most: int) -> Figures:
+    """Ask for ``most`` hostile addresses around an open link, and as many around each kind of gated one."""
+    figures = Figures()
+    gates = ({}, {"password": "open sesame"}, {"requireEmail": True})
+    links = []
+    for settings in gates:
+        made = world.pia.upload(name=NAME)
+        put(world, made, **settings)
+        links.append((str(made["shareUrl"]), bool(settings)))
+
+    def connect(*_: object) -> None:
+        figures.outbound += 1
+        raise OSError("no connection is expected")
+
+    found = [addresses(link, most) for link, _ in links]
+    figures.addresses = len(found[0])
+    with (
+        mock.patch.object(socket.socket, "connect", connect),
+        mock.patch.object(socket, "getaddrinfo", connect),
+        mock.patch.object(Outbound, "exchange", connect),
+    ):
+        for (_, gated), values in zip(links, found, strict=True):
+            for number, value in enumerate(values):
+                _judge(world, value, gated, number, figures)
+    if figures.outbound:
+        figures.wrong.append(f"{figures.outbound} requests left the server")
+    return figures
+
+
+def _judge(world: World, value: str, gated: bool, number: int, figures: Figures) -> None:
+    origin = {"REMOTE_ADDR": f"10.{gated:d}.{number >> 8}.{number & 255}"}
+    world.clock.advance(seconds=1)
+    answer = world.http.get("/oembed", query_string={"url": value}, environ_overrides=origin)
+    figures.statuses[answer.status_code] += 1
+    said = answer.text + str(answer.headers)
+    if answer.status_code not in (200, 400, 404):
+        figures.wrong.append(f"{answer.status_code} for {value!r}")
+    if CANARY in said:
+        figures.wrong.append(f"{value!r} is reflected")
+    if "html" in answer.content_type:
+        figures.wrong.append(f"{value!r} is answered with {answer.content_type}")
+    if gated and NAME in said:
+        figures.wrong.append(f"{value!r} discloses the name of a gated file")
+
+
+@contextmanager
+def _stage() -> Iterator[World]:
+    engine, clock = Engine(workers=1), Clock()
+    with tempfile.TemporaryDirectory(prefix="docshare-oembed-", ignore_cleanup_errors=True) as folder:
+        world = make_world(make_runtime(Path(folder), clock, engine, rate_limit=100_000), clock)
+        try:
+            yield world
+        finally:
+            leave(world)
+            engine.close()
+
+
+def main(most: int = 200) -> int:
+    """Run, print, and return the exit code."""
+    with _stage() as world:
+        figures = try_out(world, most)
+    print(
+        f"{figures.addresses} addresses around 3 links:", *(f"{n} x {status}" for status, n in figures.statuses.items())
+    )
+    print(f"{figures.outbound} requests left; {len(figures.wrong)} wrong", *figures.wrong[:20], sep="\n  ")
+    return 1 if figures.wrong or figures.addresses < most else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

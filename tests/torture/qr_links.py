@@ -1,0 +1,107 @@
+"""QR codes of many links, read by two decoders that share no code: zbar and zxing.
+
+``python -m tests.torture.qr_links [LINKS]``, 500 unless told otherwise. Needs Debian's ``zbar-tools``. Ends with 1 if a
+code shows anything but the link by short id with ``?via=qr``, or takes more than 20 kB.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+
+import zxingcpp
+from PIL import Image
+
+from docshare.server.pdf.engine import Engine
+from tests.support.cast import BASE_URL, World, leave, make_runtime, make_world
+from tests.support.clock import Clock
+from tests.support.owner import put
+
+MOST_BYTES = 20_000
+_LINKS = 500
+
+
+@dataclass
+class Figures:
+    links: int = 0
+    exact: dict[str, int] = field(default_factory=lambda: {"zbar": 0, "zxing": 0})
+    largest_bytes: int = 0
+    slowest_ms: float = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+def read_zbar(paths: list[Path]) -> list[str]:
+    """What zbar reads in the pictures, in their order; one process for all of them."""
+    program = shutil.which("zbarimg")
+    assert program is not None, "zbarimg is needed (Debian package zbar-tools)"
+    command = [program, "--raw", "-q", "-Sdisable", "-Sqrcode.enable", *map(str, paths)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False).stdout.splitlines()
+
+
+def read_zxing(path: Path) -> str:
+    """The one code that zxing finds in the picture; an empty text where it finds none or several."""
+    found = zxingcpp.read_barcodes(Image.open(BytesIO(path.read_bytes())))
+    return found[0].text if len(found) == 1 else ""
+
+
+def try_out(world: World, folder: Path, links: int) -> Figures:
+    """Ask for the code of ``links`` links, every other one with a slug of its own, by UUID and by short id."""
+    figures, expected, paths = Figures(), [], []
+    for number in range(links):
+        made = world.pia.upload()
+        if number % 2:
+            put(world, made, slug=f"report-{number}")
+        name = made["uuid"] if number % 3 else made["shortId"]
+        began = time.perf_counter()
+        if number % 4 < 2:
+            answer = world.pia.get(f"/api/v1/files/{name}/qr-code")
+        else:
+            answer = world.http.get(
+                f"/api/files/{name}/qr-code", environ_overrides={"REMOTE_ADDR": f"10.0.{number >> 8}.{number & 255}"}
+            )
+        figures.slowest_ms = max(figures.slowest_ms, (time.perf_counter() - began) * 1000)
+        figures.largest_bytes = max(figures.largest_bytes, len(answer.data))
+        paths.append(folder / f"{number:05}.png")
+        paths[-1].write_bytes(answer.data)
+        expected.append(f"{BASE_URL}/{made['shortId']}?via=qr")
+        world.clock.advance(seconds=10)
+    figures.links = links
+    for decoder, texts in (("zbar", read_zbar(paths)), ("zxing", [read_zxing(path) for path in paths])):
+        figures.exact[decoder] = sum(map(str.__eq__, texts, expected))
+        if texts != expected:
+            figures.wrong.append(f"{decoder} reads {figures.exact[decoder]} of {links} links exactly")
+    if figures.largest_bytes > MOST_BYTES:
+        figures.wrong.append(f"a code takes {figures.largest_bytes} bytes")
+    return figures
+
+
+@contextmanager
+def _stage() -> Iterator[tuple[World, Path]]:
+    engine, clock = Engine(workers=1), Clock()
+    with tempfile.TemporaryDirectory(prefix="docshare-qr-", ignore_cleanup_errors=True) as folder:
+        world = make_world(make_runtime(Path(folder) / "data", clock, engine), clock)
+        try:
+            yield world, Path(folder)
+        finally:
+            leave(world)
+            engine.close()
+
+
+def main(links: int = _LINKS) -> int:
+    """Run, print, and return the exit code."""
+    with _stage() as (world, folder):
+        figures = try_out(world, folder, links)
+    read = ", ".join(f"{decoder} {exact}/{links}" for decoder, exact in figures.exact.items())
+    print(f"exact by {read}; largest {figures.largest_bytes} bytes, slowest {figures.slowest_ms:.1f} ms")
+    print(f"{len(figures.wrong)} wrong", *figures.wrong, sep="\n  ")
+    return 1 if figures.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -1,0 +1,28 @@
+"""The short form of ``fuzz_parsers``: bytes that nothing guides, and one second of those that coverage does."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.torture import fuzz_parsers, fuzz_targets
+
+PIECES = [b"=", b"'", b'"', b"|", b"\r\n", b"\0", b"//", b"..", b"%00", b"[::1]", b"127.1", b"@", b"\xff", b"9" * 30]
+BYTES = st.binary(max_size=80) | st.lists(st.sampled_from(PIECES) | st.binary(max_size=6), max_size=10).map(b"".join)
+
+
+def test_every_target_is_run() -> None:
+    assert list(fuzz_targets.TARGETS) == list(fuzz_parsers._NAMES)
+
+
+@pytest.mark.parametrize("name", fuzz_targets.TARGETS)
+def test_random_bytes_make_no_parser_fail(name: str) -> None:
+    @settings(max_examples=40 if name == "id_router" else 300, derandomize=True, database=None)
+    @given(BYTES)
+    def run(data: bytes) -> None:
+        fuzz_targets.TARGETS[name](data)
+
+    run()
+
+
+def test_the_guided_form_runs() -> None:
+    assert fuzz_parsers.run("csv_sheet", 1)

@@ -1,0 +1,10 @@
+"""The short form of ``oembed_hostile``."""
+
+from tests.support.cast import World
+from tests.torture import oembed_hostile
+
+
+def test_hostile_addresses_get_nothing(world: World) -> None:
+    figures = oembed_hostile.try_out(world, most=40)
+    assert figures.wrong == []
+    assert figures.addresses == 40

@@ -1,0 +1,161 @@
+"""Which answers are compressed, and that no other ever is."""
+
+import gzip
+import re
+from typing import Any
+
+import pytest
+from werkzeug.test import TestResponse
+
+from docshare.contract.scopes import OPERATIONS, Lane
+from docshare.server.api import files
+from docshare.server.web import assets
+from tests.api.door import opened
+from tests.support.app import make_app
+from tests.support.cast import Person, World
+from tests.support.rows import add_gate, add_view
+from tests.web.test_every_route import paths
+
+GZIP = {"Accept-Encoding": "gzip, deflate, br"}
+FILE = "/api/v1/files/<uuid>"
+FIXED = {
+    "/api/v1", "/api/v1/openapi.json", "/static/<mark>/<path:name>",
+    "/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource",
+}  # fmt: skip
+"""The same for everybody."""
+LISTS = {
+    "/api/v1/files", FILE, f"{FILE}/variants", f"{FILE}/readership/pages", "/api/v1/webhooks/<uuid>/deliveries",
+    "/api/v1/events",
+}  # fmt: skip
+"""For API keys and access tokens, without a word that a reader wrote."""
+
+
+def share_many(person: Person, files: int = 8) -> dict[str, Any]:
+    made = [person.upload(name=f"Quarterly report, part {number}.pdf") for number in range(files)]
+    return made[0]
+
+
+def unpack(answer: TestResponse) -> bytes:
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert int(answer.headers["Content-Length"]) == len(answer.data)
+    return gzip.decompress(answer.data)
+
+
+def test_a_list_is_the_same_compressed_or_not(world: World) -> None:
+    share_many(world.pia)
+    plain = world.pia.get("/api/v1/files")
+    assert "Content-Encoding" not in plain.headers
+    packed = world.pia.get("/api/v1/files", headers=GZIP)
+    assert unpack(packed) == plain.data
+    assert len(packed.data) < len(plain.data) / 3
+    for answer in (plain, packed):
+        assert answer.headers["Vary"] == "Authorization, Cookie, Accept-Encoding"
+        assert answer.headers["Cache-Control"] == "private, no-store"
+        assert answer.content_type == "application/json"
+
+
+def test_a_long_list_is_compressed_in_its_file(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    share_many(world.pia)
+    monkeypatch.setattr(files, "_HELD_BYTES", 100)
+    plain = world.pia.get("/api/v1/files", buffered=True)
+    assert unpack(world.pia.get("/api/v1/files", headers=GZIP, buffered=True)) == plain.data
+    assert int(plain.headers["Content-Length"]) == len(plain.data)
+    with opened(world) as door:
+        reply = door.ask("GET", "/api/v1/files", {**world.pia.headers, **GZIP})
+        assert gzip.decompress(reply.body) == plain.data
+
+
+def test_a_short_answer_and_a_refusal_stay_as_they_are(world: World) -> None:
+    for answer in (
+        world.pia.get("/api/v1/files", headers=GZIP),
+        world.pia.get("/api/v1/files/unknown", headers=GZIP),
+        world.pia.get("/api/v1/events?type=" + "x" * 3_000, headers=GZIP),
+    ):
+        assert "Content-Encoding" not in answer.headers
+        assert answer.headers["Vary"].startswith("Authorization, Cookie")
+
+
+def test_what_readers_wrote_is_never_compressed(world: World) -> None:
+    """A reader who can watch the length of the owner's answers would find out who else has read the file."""
+    made = share_many(world.pia, 1)
+    for number in range(30):
+        add_gate(world, made["uuid"], {"email": f"reader{number}@corp.example", "company": "Example Corporation"})
+        add_view(world, made["uuid"])
+    for path in ("/api/v1/events?type=gate", "/api/v1/gate-responses", f"/api/v1/files/{made['uuid']}/readership"):
+        answer = world.pia.get(path, headers=GZIP)
+        assert len(answer.data) > 2_000
+        assert "Content-Encoding" not in answer.headers
+    assert unpack(world.pia.get("/api/v1/events?type=view", headers=GZIP)).count(b'"type":"view"') == 30
+
+
+@pytest.mark.parametrize("path", ["/api/v1", "/api/v1/openapi.json", "script", "/.well-known/oauth-protected-resource"])
+def test_a_fixed_document_is_not_sent_twice(world: World, path: str) -> None:
+    address = assets.url("viewer/main.js") if path == "script" else path
+    plain, packed = world.http.get(address), world.http.get(address, headers=GZIP)
+    if len(plain.data) >= 1024:
+        assert unpack(packed) == plain.data
+        assert plain.headers["ETag"] != packed.headers["ETag"]
+    for answer, more in ((plain, {}), (packed, GZIP)):
+        tag = answer.headers["ETag"]
+        for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+            again = world.http.get(address, headers={**more, "If-None-Match": known})
+            assert (again.status_code, again.data) == (304, b"")
+            for name in ("ETag", "Cache-Control", "Vary"):
+                assert again.headers.get(name) == answer.headers.get(name)
+        assert world.http.get(address, headers={**more, "If-None-Match": '"other"'}).data == answer.data
+        head = world.http.head(address, headers=more)
+        assert head.headers["Content-Length"] == str(len(answer.data))
+
+
+def test_a_font_is_compressed_by_its_format(world: World) -> None:
+    answer = world.http.get(assets.url("fonts/inter-latin.woff2"), headers=GZIP)
+    assert answer.status_code == 200
+    assert "Content-Encoding" not in answer.headers
+
+
+def test_every_static_file_comes_whole(world: World) -> None:
+    for name, path in assets._FILES.items():
+        packed, plain = world.http.get(assets.url(name), headers=GZIP), world.http.get(assets.url(name))
+        assert plain.data == path.read_bytes()
+        data = unpack(packed) if "Content-Encoding" in packed.headers else packed.data
+        assert data == plain.data
+
+
+def test_routes_that_compress_answer_no_cookie_and_change_nothing() -> None:
+    """A page of another site can send requests with a cookie, and a write may answer with a credential."""
+    rows = [
+        row for row in OPERATIONS.values() if re.sub(r"{(\w+)}", r"<\1>", row.path) in LISTS and row.method == "GET"
+    ]
+    assert len(rows) == len(LISTS)
+    for row in rows:
+        assert Lane.SESSION not in row.lanes
+        assert row.scope
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_no_other_route_ever_compresses(make: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No page, no picture, no document, no answer with a credential: whatever the length."""
+    monkeypatch.setattr("docshare.server.compression.LEAST", 1)
+    world = make(rate_limit=1_000_000, address_limit=1_000_000)
+    app = make_app(world)
+    routes = world.app.url_map.bind("127.0.0.1")
+    found = set()
+    for path in paths(world):
+        for http, headers in ((world.http, {}), (world.http, world.pia.headers), (app.owner, {})):
+            answer = http.open(path, method=method, headers={**headers, **GZIP}, buffered=True)
+            if "Content-Encoding" in answer.headers:
+                rule, _ = routes.match(path.partition("?")[0], method=method, return_rule=True)
+                found.add(rule.rule)
+                assert "Accept-Encoding" in answer.headers["Vary"]
+    assert found <= FIXED | LISTS
+    assert bool(found) == (method == "GET")
+
+
+def test_every_list_that_is_compressed_says_so_in_vary(world: World) -> None:
+    made = share_many(world.pia, 1)
+    hook = world.pia.post("/api/v1/webhooks", json={"url": "https://93.184.216.34/in", "events": ["file.viewed"]})
+    for rule in LISTS:
+        name = hook.get_json()["webhook"]["uuid"] if "webhooks" in rule else made["uuid"]
+        answer = world.pia.get(rule.replace("<uuid>", name))
+        assert answer.status_code == 200, rule
+        assert answer.headers["Vary"] == "Authorization, Cookie, Accept-Encoding"
