@@ -86,7 +86,7 @@ def deliveries_show(context: typer.Context, delivery: _Id, data: Data = None) ->
 
 @app.command("retry", spec=_ONE)
 def deliveries_retry(context: typer.Context, delivery: _Id, data: Data = None, dry_run: Doing = False) -> ExitCode:
-    """Send a delivery again: a new round of up to five attempts.
+    """Send a delivery again: a new round of up to five attempts. One that is still queued is due now.
 
     Examples:
 

@@ -54,7 +54,7 @@ def redeliver(
     """Send deliveries again.
 
     Each is queued for a new round of up to five attempts, with the body it had and a fresh signature; its Webhook-Id
-    stays, so a receiver can tell that it has seen it. What is still queued cannot be sent again, and a disabled webhook
+    stays, so a receiver can tell that it has seen it. A delivery that is still queued is due now. A disabled webhook
     has to be enabled first.
 
     A pipe gets tab-separated id, event, state, nextAttemptAt. Exit code 12 if some of many were refused.

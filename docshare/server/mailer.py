@@ -103,7 +103,18 @@ class Mailer:
             if server.user is not None:
                 smtp.login(server.user, server.password or "")
             if message is not None:
-                smtp.send_message(message)
+                _hand_over(smtp, message)
+
+
+def _hand_over(smtp: smtplib.SMTP, message: EmailMessage) -> None:
+    """Send ``message`` as the mail server can take it: bytes beyond ASCII only where it says so (RFC 6152)."""
+    eight = [part for part in message.walk() if part["Content-Transfer-Encoding"] == "8bit"]
+    if not smtp.has_extn("8bitmime"):
+        for part in eight:
+            assert isinstance(part, EmailMessage)
+            part.set_content(part.get_content(), subtype=part.get_content_subtype(), cte="quoted-printable")
+        eight = []
+    smtp.send_message(message, mail_options=["BODY=8BITMIME"] if eight and message["To"].isascii() else [])
 
 
 class _Watched(smtplib.SMTP):

@@ -1,19 +1,30 @@
 """Requests by which ``docshare doctor`` finds out how the world reaches this server.
 
 Whoever holds the instance key begins a probe and gets a token; a request to ``/healthz`` that brings it is written down
-as it arrived. Held in memory, for a few minutes.
+as it arrived. Held in memory, for a few minutes. Proxies that are not trusted give themselves away without being asked.
 """
 
+import ipaddress
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from docshare.contract.limits import MINUTE
+from docshare.contract.limits import HOUR, MINUTE
+from docshare.contract.plans import DAY
 
 LIFETIME_MS = 5 * MINUTE
 _MOST = 16  # probes at once
 _SIGHTINGS = 32  # requests of one probe
 _TOKEN_CHARS = 32
+_MOST_PEERS = 32
+# Spelled out: what Python calls private has addresses for documentation too.
+_NEIGHBORS = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10",
+        "::1/128", "fc00::/7", "fe80::/10",
+    )
+)  # fmt: skip
 
 
 class Probes:
@@ -49,3 +60,46 @@ class Probes:
         """End a probe; returns the requests it made, oldest first."""
         with self._lock:
             return self._open.pop(token, (0, []))[1]
+
+
+class Forwarders:
+    """The neighbors that send ``X-Forwarded-For`` and are not trusted: each is probably a proxy, and all of its readers
+    seem to have one address. Held in memory for a day. Safe to use from many threads; times are ms."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: dict[str, tuple[int, int]] = {}  # peer -> when it was seen last, and when that was reported
+
+    def note(self, peer: str, now: int) -> bool:
+        """Record a request of ``peer``, which is not trusted; returns whether to report it: once an hour for each peer.
+        Addresses of the public network are not recorded: any reader can send that header."""
+        if not is_neighbor(peer):
+            return False
+        with self._lock:
+            _, reported = self._seen.pop(peer, (now, now - HOUR))
+            due = now - reported >= HOUR
+            while len(self._seen) >= _MOST_PEERS:
+                del self._seen[next(iter(self._seen))]
+            self._seen[peer] = (now, now if due else reported)
+        return due
+
+    def known(self, now: int) -> list[str]:
+        """Return the peers of the last day, sorted."""
+        with self._lock:
+            return sorted(peer for peer, (seen, _) in self._seen.items() if now - seen < DAY)
+
+
+def is_neighbor(peer: str) -> bool:
+    """Return whether ``peer`` is an address of this machine or of a private network."""
+    return is_within(peer, _NEIGHBORS)
+
+
+def is_within(peer: str, networks: Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:
+    """Return whether ``peer`` is an address in one of ``networks``; an IPv4 address may be written as IPv6."""
+    try:
+        address = ipaddress.ip_address(peer)
+    except ValueError:
+        return False
+    if isinstance(address, ipaddress.IPv6Address):
+        address = address.ipv4_mapped or address
+    return any(address in network for network in networks)

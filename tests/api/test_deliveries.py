@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from docshare.contract.problems import Problem
+from docshare.contract.wire import instant
 from docshare.server import admin
 from docshare.server.dispatcher import deliver_due
+from docshare.server.services import dispatching
 from tests.api.table import UNKNOWN_UUID
 from tests.support.cast import World
 from tests.support.receivers import (
@@ -171,14 +173,32 @@ def test_a_delivered_one_can_be_sent_again(world: World, hook: Hook, receiver: R
     assert deliveries_of(world.pia, hook)[0]["state"] == "delivered"
 
 
-def test_a_queued_one_is_not_queued_twice(world: World, hook: Hook, receiver: Receiver, file: str) -> None:
+def test_a_queued_one_is_due_now_and_goes_on_with_its_round(
+    world: World, hook: Hook, receiver: Receiver, file: str
+) -> None:
     receiver.script(BROKEN)
     happen(world, file)
-    assert redeliver(world, hook, 2).status_code == 409
     deliver_due(world.rt)
+    assert deliver_due(world.rt) == 0
     answer = redeliver(world, hook, 2)
-    assert (answer.status_code, answer.get_json()["code"]) == (409, "conflict")
-    assert run_out(world, world.rt) == [60, 660, 4260, 7860]
+    row = answer.get_json()
+    assert (answer.status_code, row["id"], row["state"], len(row["attempts"])) == (202, 2, "queued", 1)
+    assert row["nextAttemptAt"] == instant(world.clock.now)
+    assert redeliver(world, hook, 2).get_json() == row
+    assert deliver_due(world.rt) == 1
+    assert run_out(world, world.rt) == [600, 4200, 7800]
+    assert deliveries_of(world.pia, hook)[0]["state"] == "abandoned"
+
+
+def test_one_that_is_being_sent_is_not_sent_twice(world: World, hook: Hook, receiver: Receiver, file: str) -> None:
+    happen(world, file)
+    (letter,) = dispatching.claim(world.rt, 8)
+    answer = redeliver(world, hook, 2)
+    assert (answer.status_code, answer.get_json()["state"]) == (202, "queued")
+    assert dispatching.claim(world.rt, 8) == []
+    dispatching.book(world.rt, [dispatching.send(world.rt, letter)])
+    assert deliver_due(world.rt) == 0
+    assert len(receiver.hits) == 1
 
 
 def test_nothing_is_sent_again_while_the_webhook_is_disabled(
@@ -253,15 +273,17 @@ def test_the_operator_sees_a_delivery_whole(world: World, hook: Hook, receiver: 
 def test_the_operator_can_send_again_under_the_same_conditions(
     world: World, hook: Hook, receiver: Receiver, file: str
 ) -> None:
+    receiver.script(BROKEN)
     happen(world, file)
-    with pytest.raises(Problem) as caught:
-        admin.run(world.rt, "deliveries retry", {"id": "2"})
-    assert caught.value.code == "conflict"
+    deliver_due(world.rt)
+    row = admin.run(world.rt, "deliveries retry", {"id": "2"})
+    assert (row["state"], row["nextAttemptAt"]) == ("queued", instant(world.clock.now))
+    receiver.script(OK)
     deliver_due(world.rt)
     row = admin.run(world.rt, "deliveries retry", {"id": "2"})
     assert (row["id"], row["state"]) == (2, "queued")
     deliver_due(world.rt)
-    assert len(receiver.hits) == 2
+    assert len(receiver.hits) == 3
 
 
 @pytest.mark.parametrize("command", ["deliveries show", "deliveries retry"])

@@ -14,7 +14,7 @@ from docshare.server.services.sign_in import SESSION_MS
 from tests.api.door import opened
 from tests.api.hooks import HOOKS, URL, create, find_everything, listed
 from tests.api.table import UNKNOWN_UUID
-from tests.support.cast import BASE_URL, Person, World
+from tests.support.cast import BASE_URL, NO_CREDENTIAL, Person, World
 from tests.support.owner import signed_in
 from tests.support.receivers import ALLOWED, Receiver, receiver_at
 from tests.support.rows import count
@@ -109,7 +109,7 @@ def test_without_a_credential_it_is_401(world: World, method: str, tail: str, co
         world.http.set_cookie("docshare_session", cookie)
     answer = world.http.open(f"{LANE}{tail.replace('{uuid}', UNKNOWN_UUID)}", method=method)
     assert (answer.status_code, answer.get_json()["code"]) == (401, "unauthorized")
-    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert answer.headers["WWW-Authenticate"] == NO_CREDENTIAL
 
 
 def test_a_session_that_ended_is_no_credential(world: World, browser: Browser) -> None:

@@ -223,24 +223,63 @@ def test_strangers_use_up_nobodys_tests(world: World, receiver: Receiver) -> Non
         assert world.pia.post(path).status_code == 200
 
 
-def test_tests_leave_threads_of_the_server_for_everybody_else(world: World, receiver: Receiver) -> None:
-    """A hanging receiver holds a thread for ten seconds: beyond a few at once it is 503 with Retry-After."""
+def at_once(world: World, person: Person, *hooks: str) -> list[TestResponse]:
+    """The answers to one test of each of ``hooks``, all sent at the same moment."""
+
+    def one(uuid: str) -> TestResponse:
+        return world.app.test_client().post(f"{HOOKS}/{uuid}/test", headers=person.headers)
+
+    with ThreadPoolExecutor(len(hooks)) as pool:
+        return list(pool.map(one, hooks))
+
+
+def test_ten_tests_at_once_of_one_account_are_all_answered(world: World, receiver: Receiver) -> None:
+    """10 a minute are allowed, so none of them is refused for want of a place."""
+    hook = hooked(world.pia, receiver)
+    answers = at_once(world, world.pia, *[hook] * 10)
+    assert [got.status_code for got in answers] == [200] * 10
+    assert all(got.get_json()["delivered"] for got in answers)
+    assert receiver.most <= 4
+    assert try_out(world.pia, hook).status_code == 429
+
+
+@pytest.fixture
+def held(world: World, receiver: Receiver) -> Iterator[threading.Event]:
+    """Eight tests of Pia whose receiver hangs until the event is set: as many as get a place, the others wait."""
     over = threading.Event()
     receiver.script(lambda sock: over.wait(10) and None)
-    hooks = [hooked(world.pia, receiver), hooked(world.pia, receiver), hooked(world.mal, receiver)]
-
-    def running(uuid: str) -> int:
-        return world.app.test_client().post(f"{HOOKS}/{uuid}/test", headers=world.pia.headers).status_code
-
-    with ThreadPoolExecutor(2) as pool:
-        held = [pool.submit(running, uuid) for uuid in hooks[:2]]
-        eventually(lambda: receiver.holding == 2)
-        refused = try_out(world.mal, hooks[2])
+    hook = hooked(world.pia, receiver)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(at_once, world, world.pia, *[hook] * 8)
+        eventually(lambda: receiver.holding == len(world.rt.outbound.trials._queue) == 4)
+        yield over
         over.set()
-        assert [future.result() for future in held] == [200, 200]
-    assert (refused.status_code, refused.get_json()["code"]) == (503, "unavailable")
-    assert int(refused.headers["Retry-After"]) > 0
-    assert try_out(world.mal, hooks[2]).status_code == 200
+        assert [got.status_code for got in running.result()] == [200] * 8
+
+
+def test_receivers_of_one_account_that_hang_hold_up_no_other(
+    world: World, receiver: Receiver, held: threading.Event
+) -> None:
+    with receiver_at() as quick:
+        assert result(world.mal, hooked(world.mal, quick))["delivered"]
+    assert receiver.holding == 4, "those before it still hang"
+
+
+def test_a_test_for_which_there_is_no_place_is_refused_and_uses_up_no_unit(
+    world: World, held: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook = listed(world.pia)[0]["uuid"]
+    left = []
+    for _ in range(12):  # more than are allowed in a minute
+        monkeypatch.setattr("docshare.server.services.webhooks._TRIAL_WAIT_S", 0)
+        refused = try_out(world.pia, hook)
+        assert (refused.status_code, refused.get_json()["code"]) == (503, "unavailable")
+        assert int(refused.headers["Retry-After"]) > 0
+        left.append(refused.headers["X-RateLimit-Remaining"])
+    assert set(left) == {"2"}
+    monkeypatch.undo()
+    held.set()
+    assert try_out(world.pia, hook).status_code == 200
 
 
 def test_an_unknown_webhook_is_404_and_nobody_is_called(world: World, receiver: Receiver) -> None:

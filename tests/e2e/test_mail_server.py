@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.support.mailbox import Mailbox
+from tests.support.mailbox import Mailbox, text_of
 from tests.support.pdfs import simple_pdf
 from tests.support.served import Served, docshare, home, served
 
@@ -69,5 +69,5 @@ def test_what_the_outbox_shows_is_an_eml_file(tmp_path: Path) -> None:
     assert isinstance(message, EmailMessage)
     assert (message["To"], message.defects) == ("ann@example.com", [])
     assert "Größe – Q3.pdf" in message["Subject"]
-    assert message.get_content().startswith("Hello Änne,\n")
-    assert link in message.get_content()
+    assert text_of(message).startswith("Hello Änne,\n")
+    assert link in text_of(message)

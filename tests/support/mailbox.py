@@ -13,6 +13,13 @@ from typing import Self
 _GREETING = b"220 mailbox ESMTP\r\n"
 
 
+def text_of(message: EmailMessage, kind: str = "plain") -> str:
+    """The part of ``message`` that is plain text, or ``html``."""
+    part = message.get_body((kind,))
+    assert part is not None
+    return str(part.get_content())
+
+
 @dataclass
 class Mailbox:
     """``answers``: by command (``RCPT``, ``DATA``, ...) the line to say instead of consent; ``drips``: it greets one
@@ -21,6 +28,7 @@ class Mailbox:
     answers: dict[str, bytes] = field(default_factory=dict)
     drips: bool = False
     taken: list[EmailMessage] = field(default_factory=list)
+    raw: list[bytes] = field(default_factory=list)
     heard: list[str] = field(default_factory=list)
 
     def __enter__(self) -> Self:
@@ -79,4 +87,5 @@ class Mailbox:
             if line == b".\r\n":
                 break
             body += line[1:] if line.startswith(b"..") else line
+        self.raw.append(bytes(body))
         self.taken.append(message_from_bytes(bytes(body), policy=policy.default))  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ def list_deliveries(caller: Caller, webhook: str) -> Response:
     """``GET /webhooks/{uuid}/deliveries``: with the cursor rules of the gate stream."""
     since = parse_since(request.args.get("since"), INT64_MAX)
     rows = deliveries.page(rt(), caller, webhook, since=since, limit=parse_limit(request.args.get("limit")))
-    return answers.json([represent_deliveries.delivery(row) for row in rows])
+    return answers.json([represent_deliveries.delivery(row) for row in rows], compress=True)
 
 
 def redeliver(caller: Caller, webhook: str, delivery: str) -> Response:

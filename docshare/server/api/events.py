@@ -30,4 +30,5 @@ def _page(caller: Caller, stream: str) -> Response:
     except Problem as problem:
         # Spec: Errors. This one 403 is plain text.
         return draw_plain(problem)
-    return answers.json([represent.feed_row(stream, row) for row in rows])
+    # Gate rows hold what readers wrote, each beside the others.
+    return answers.json([represent.feed_row(stream, row) for row in rows], compress=stream != "gate")

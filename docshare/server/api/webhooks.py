@@ -1,9 +1,10 @@
 """Webhooks, the same views on both lanes: ``/api/v1/webhooks`` and ``/api/webhooks`` (section Webhooks)."""
 
-from flask import Response
+from flask import Response, g
 
-from docshare.server.api import answers, bodies, represent_webhooks
-from docshare.server.services import webhooks
+from docshare.contract.problems import Problem
+from docshare.server.api import answers, auth, bodies, represent_webhooks
+from docshare.server.services import seats, webhooks
 from docshare.server.services.callers import Caller
 from docshare.server.shell import rt
 
@@ -30,7 +31,13 @@ def delete(caller: Caller, webhook: str) -> Response:
 
 def test(caller: Caller, webhook: str) -> Response:
     """``POST /webhooks/{uuid}/test``: 200 and how the delivery went, whether it arrived or not."""
-    return answers.json(represent_webhooks.test_result(webhooks.test(rt(), caller, webhook)))
+    try:
+        outcome = webhooks.test(rt(), caller, webhook)
+    except Problem as problem:
+        if seats.is_full(problem):
+            g.admission = auth.give_back(rt(), g.admission)
+        raise
+    return answers.json(represent_webhooks.test_result(outcome))
 
 
 def enable(caller: Caller, webhook: str) -> Response:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from docshare.server.outbound.addresses import Address, Permit
 from docshare.server.outbound.failures import AddressRefused, OutboundError, Redirected, TimedOut, TooLarge, translated
+from docshare.server.outbound.places import Places
 from docshare.server.outbound.targets import Target
 from docshare.server.outbound.watchdog import Watchdog
 
@@ -77,16 +78,16 @@ class Outbound:
     """Sends requests for the server.
 
     Parameters: ``ca_bundle`` certificates trusted besides the system's; ``resolve`` the name service; and since each
-    holds a thread of the server, ``transfers`` how many downloads may run at once, ``trials`` how many tests of
-    webhooks, and as many lookups for new ones. Safe to use from many threads.
+    holds a thread of the server, ``transfers`` how many downloads may run at once, and ``lookups`` how many lookups for
+    new webhooks. ``trials`` has the places for tests of webhooks. Safe to use from many threads.
     """
 
     def __init__(
-        self, ca_bundle: Path | None = None, *, transfers: int = 4, trials: int = 2, resolve: Resolve | None = None
+        self, ca_bundle: Path | None = None, *, transfers: int = 4, lookups: int = 2, resolve: Resolve | None = None
     ) -> None:
         self.transfers = threading.BoundedSemaphore(transfers)
-        self.trials = threading.BoundedSemaphore(trials)
-        self.lookups = threading.BoundedSemaphore(trials)
+        self.trials = Places()
+        self.lookups = threading.BoundedSemaphore(lookups)
         self.resolve = resolve or system_resolve
         self._ca_bundle = ca_bundle
 

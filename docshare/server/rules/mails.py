@@ -1,6 +1,7 @@
 """Mails: when to try again, and what may stand in a header. Pure."""
 
 import re
+from html import escape
 
 from docshare.contract.limits import HOUR, MINUTE
 from docshare.contract.plans import DAY
@@ -8,6 +9,28 @@ from docshare.contract.plans import DAY
 # The wait after failure 1, 2, ...: a mail server that is down for a night loses nothing.
 RETRY_MS = (MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY)
 _SUBJECT_CHARS = 200
+_INDENT = "    "
+_HTML = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="supported-color-schemes" content="light dark">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; supported-color-schemes: light dark; }}
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 38em; padding: 1.5em; }}
+.apart {{ border-left: 3px solid #8888; margin-left: 0; padding-left: 1em; overflow-wrap: anywhere; }}
+a {{ color: #0b57d0; overflow-wrap: anywhere; }}
+@media (prefers-color-scheme: dark) {{ a {{ color: #8ab4f8; }} }}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
 _NOT_IN_HEADERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
@@ -22,6 +45,31 @@ def one_line(text: str) -> str:
     # The library reads "=?utf-8?q?=0D=0A?=" as what it encodes, and writes that into the message.
     line = " ".join(_NOT_IN_HEADERS.sub(" ", text).replace("=?", "= ?").split())
     return line if len(line) <= _SUBJECT_CHARS else line[: _SUBJECT_CHARS - 1] + "\u2026"
+
+
+def as_html(title: str, text: str, base_url: str) -> str:
+    """``text`` as an HTML document: light or dark as its reader likes it, nothing loaded from anywhere.
+
+    Parameters: ``base_url`` of this server. Only addresses that begin with it become links: the rest of the text may
+    come from readers. Indented lines are set apart.
+    """
+    parts = [_block(part, base_url) for part in re.split(r"\n{2,}", text.strip("\n"))]
+    return _HTML.format(title=escape(title), body="\n".join(parts))
+
+
+def _block(part: str, base_url: str) -> str:
+    lines = part.split("\n")
+    quoted = all(line.startswith(_INDENT) for line in lines)
+    words = "<br>\n".join(_linked(line[len(_INDENT) :] if quoted else line, base_url) for line in lines)
+    return f'<p class="apart">{words}</p>' if quoted else f"<p>{words}</p>"
+
+
+def _linked(line: str, base_url: str) -> str:
+    pieces = re.split(f"({re.escape(base_url)}/[!-~]*)", line)
+    return "".join(
+        f'<a href="{escape(piece)}">{escape(piece)}</a>' if place % 2 else escape(piece)
+        for place, piece in enumerate(pieces)
+    )
 
 
 def state(attempts: int, next_at: int | None, sent_at: int | None) -> str:

@@ -52,7 +52,8 @@ def page(
             return []
         whose, key = (_BY_FILE["uuid"], (file.lower(),)) if is_uuid(file) else (_BY_FILE["short_id"], (file,))
     sql = _statement(whose + _of_kinds(shown, withheld), newest=since == 0)
-    found = rt.db.rows(sql, (caller.account_id, *key, *(shown or withheld), since, limit))
+    kept_since = rt.clock() - ACTIVITY_KEPT_MS  # the job that deletes older ones comes once an hour
+    found = rt.db.rows(sql, (caller.account_id, *key, *(shown or withheld), since, kept_since, limit))
     return [ActivityRow._make(row) for row in found]
 
 
@@ -70,7 +71,7 @@ def _statement(condition: str, *, newest: bool) -> str:
     return (
         "SELECT r.id, r.event, r.happened_at, r.data "  # noqa: S608 - words from above
         "FROM activity_rows r CROSS JOIN files f ON f.id = r.file_id "
-        f"WHERE {condition} AND r.hidden = 0 AND r.id > ? AND f.trashed_at IS NULL "
+        f"WHERE {condition} AND r.hidden = 0 AND r.id > ? AND r.happened_at > ? AND f.trashed_at IS NULL "
         f"ORDER BY r.id {'DESC ' if newest else ''}LIMIT ?"
     )
 

@@ -61,20 +61,23 @@ _ATTEMPTS = (
     "(SELECT * FROM attempts WHERE delivery_id = d.id ORDER BY number))"
 )
 _ROW = f"d.id, d.event, d.created_at, d.next_at, d.delivered_at, {_ATTEMPTS}"
-_OF_WEBHOOK = f"SELECT {_ROW} FROM deliveries d WHERE d.webhook_id = ?"  # noqa: S608 - columns from above
+_KEPT = "(d.created_at > ? OR d.next_at IS NOT NULL)"  # the job that deletes the others comes once an hour
+_OF_WEBHOOK = f"SELECT {_ROW} FROM deliveries d WHERE d.webhook_id = ? AND {_KEPT}"  # noqa: S608 - columns from above
 _ONE = f"{_OF_WEBHOOK} AND d.id = ?"
 _AFTER = f"{_OF_WEBHOOK} AND d.id > ? ORDER BY d.id LIMIT ?"
 _NEWEST = f"{_OF_WEBHOOK} AND d.id > ? ORDER BY d.id DESC LIMIT ?"
 _ANY = (
     f"SELECT {_ROW}, d.uuid, w.uuid, w.url, a.email, d.body FROM deliveries d "  # noqa: S608 - columns from above
-    "JOIN webhooks w ON w.id = d.webhook_id JOIN accounts a ON a.id = w.account_id"
+    f"JOIN webhooks w ON w.id = d.webhook_id JOIN accounts a ON a.id = w.account_id WHERE {_KEPT}"
 )
-_ANY_ONE = f"{_ANY} WHERE d.id = ?"
+_ANY_ONE = f"{_ANY} AND d.id = ?"
 _ANY_NEWEST = f"{_ANY} ORDER BY d.id DESC LIMIT ?"
 _STANDING = (
     "SELECT d.next_at IS NOT NULL, w.disabled_at IS NOT NULL, w.uuid "
     "FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?"
 )
+# One that is being sent at this moment is let be.
+_NOW = "UPDATE deliveries SET next_at = MIN(next_at, ?) WHERE id = ? AND claimed_at IS NULL"
 _AGAIN = "UPDATE deliveries SET tries = 0, next_at = ?, delivered_at = NULL, abandoned_at = NULL WHERE id = ?"
 _FORGET = (
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE created_at <= ? AND next_at IS NULL LIMIT ?)"
@@ -86,32 +89,33 @@ def page(rt: Runtime, caller: Caller, webhook: str, *, since: int, limit: int) -
     ``since`` in ascending order, or, where that is 0, the newest first. Raises ``not_found``."""
     with rt.db.snapshot():
         owner = webhooks.owned(rt, caller, webhook)
-        found = rt.db.rows(_AFTER if since else _NEWEST, (owner.id, since, limit))
+        found = rt.db.rows(_AFTER if since else _NEWEST, (owner.id, _since(rt), since, limit))
     return [_row(columns) for columns in found]
 
 
 def redeliver(rt: Runtime, caller: Caller, webhook: str, delivery: str) -> DeliveryRow:
-    """Begin another round of up to five attempts at ``delivery`` (its id) of the caller's ``webhook`` (its UUID).
+    """Begin another round of up to five attempts at ``delivery`` (its id) of the caller's ``webhook`` (its UUID), or
+    make the next attempt of one that is queued due now.
 
-    Raises ``not_found``; ``conflict`` while it is queued anyway, and while the webhook is disabled.
+    Raises ``not_found``, and ``conflict`` while the webhook is disabled.
     """
     with rt.db.write():
         owner = webhooks.owned(rt, caller, webhook)
-        found = rt.db.row(_ONE, (owner.id, _number(delivery)))
+        found = rt.db.row(_ONE, (owner.id, _since(rt), _number(delivery)))
         if found is None:
             raise _no_delivery()
         _queue_again(rt, found[0])
-        return _row(rt.db.rows(_ONE, (owner.id, found[0]))[0])
+        return _row(rt.db.rows(_ONE, (owner.id, _since(rt), found[0]))[0])
 
 
 def list_all(rt: Runtime) -> list[Anybodys]:
     """The newest 500 deliveries of the instance, newest first."""
-    return [_anybodys(found) for found in rt.db.rows(_ANY_NEWEST, (_LISTED,))]
+    return [_anybodys(found) for found in rt.db.rows(_ANY_NEWEST, (_since(rt), _LISTED))]
 
 
 def show_any(rt: Runtime, delivery: str) -> Anybodys:
     """The delivery ``delivery`` (its id), whosever it is. Raises ``not_found``."""
-    found = rt.db.row(_ANY_ONE, (_number(delivery),))
+    found = rt.db.row(_ANY_ONE, (_since(rt), _number(delivery)))
     if found is None:
         raise _no_delivery()
     return _anybodys(found)
@@ -126,7 +130,7 @@ def retry_any(rt: Runtime, delivery: str) -> Anybodys:
 
 def forget_old(rt: Runtime) -> int:
     """Delete deliveries that were queued 90 days ago and are settled, with their attempts. Returns how many."""
-    until = rt.clock() - KEPT_MS
+    until = _since(rt)
     forgotten, batch = 0, _BATCH
     while batch == _BATCH:
         with rt.db.write():
@@ -135,10 +139,16 @@ def forget_old(rt: Runtime) -> int:
     return forgotten
 
 
+def _since(rt: Runtime) -> int:
+    """The moment (ms) up to which settled deliveries are forgotten."""
+    return rt.clock() - KEPT_MS
+
+
 def _queue_again(rt: Runtime, ident: int) -> None:
     ((queued, disabled, webhook),) = rt.db.rows(_STANDING, (ident,))
     if queued:
-        raise Problem("conflict", "This delivery is queued; it is sent as soon as it is due.", hint="")
+        rt.db.execute(_NOW, (rt.clock(), ident))
+        return
     if disabled:
         hint = f"Enable it first: docshare webhooks enable {webhook}"
         raise Problem("conflict", "This webhook is disabled; nothing is sent to it.", hint=hint)

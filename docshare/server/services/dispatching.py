@@ -13,7 +13,7 @@ from docshare.server.logs import LOGGER
 from docshare.server.rules import deliveries as rules
 from docshare.server.rules.deliveries import Due, Lane
 from docshare.server.runtime import Runtime
-from docshare.server.services import mail, posting
+from docshare.server.services import mail, muting, posting
 from docshare.server.services.posting import Outcome, Receiver
 
 
@@ -77,7 +77,7 @@ _DISABLE = (
     "UPDATE webhooks SET disabled_at = ? "
     "WHERE id = ? AND failure_count >= ? AND disabled_at IS NULL AND listens_until IS NULL"
 )
-_OWNER = "SELECT w.uuid, w.peer, a.email FROM webhooks w JOIN accounts a ON a.id = w.account_id WHERE w.id = ?"
+_OWNER = "SELECT w.uuid, w.peer, a.email, a.id FROM webhooks w JOIN accounts a ON a.id = w.account_id WHERE w.id = ?"
 # What is in flight is settled by whoever sends it.
 _DROP = (
     "UPDATE deliveries SET next_at = NULL, abandoned_at = ? WHERE next_at IS NOT NULL AND claimed_at IS NULL "
@@ -154,6 +154,6 @@ def _book(rt: Runtime, sent: Sent, now: int) -> None:
 
 
 def _tell_owner(rt: Runtime, webhook_id: int) -> None:
-    ((uuid, peer, email),) = rt.db.rows(_OWNER, (webhook_id,))
+    ((uuid, peer, email, account_id),) = rt.db.rows(_OWNER, (webhook_id,))
     LOGGER.warning("webhook disabled", extra={"webhook": uuid})
-    mail.enqueue(rt, email, *rules.disabled_mail(peer, uuid))
+    mail.enqueue(rt, email, *rules.disabled_mail(peer, uuid), notice=(account_id, muting.WEBHOOKS))

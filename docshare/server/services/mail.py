@@ -6,8 +6,10 @@ one that is configured.
 
 from datetime import UTC, datetime
 from email import policy
+from email.headerregistry import BaseHeader, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
-from email.utils import format_datetime
+from email.policy import Policy
+from email.utils import format_datetime, parseaddr
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -19,16 +21,30 @@ from docshare.server.logs import LOGGER
 from docshare.server.mailer import Undelivered
 from docshare.server.rules import mails as rules
 from docshare.server.runtime import Runtime
+from docshare.server.services import muting
 
 KEPT_MS = 30 * DAY
 _BATCH = 20
 _LISTED = 500
+_HEADERS = HeaderRegistry()
 # Links stay whole: the encoding that breaks long lines would tear them for whoever reads the source.
-_POLICY = policy.default.clone(max_line_length=200)
+_POLICY = policy.default.clone(max_line_length=200, header_factory=_HEADERS)
+
+
+class _ListUnsubscribe(UnstructuredHeader, BaseHeader):
+    """The header with its address whole: the library would break a long one into encoded words, which no program
+    reads."""
+
+    def fold(self, *, policy: Policy) -> str:
+        return f"{self.name}: {self}{policy.linesep}"
+
+
+_HEADERS.map_to_type("list-unsubscribe", _ListUnsubscribe)
 
 
 class MailRow(NamedTuple):
-    """One mail of the outbox. Times in milliseconds; ``next_at`` None once it needs no (further) attempt."""
+    """One mail of the outbox. Times in milliseconds; ``next_at`` None once it needs no (further) attempt; ``notice``
+    what kind of notice it is to the account ``account_id``, both None for other mails."""
 
     id: int
     uuid: str
@@ -41,13 +57,17 @@ class MailRow(NamedTuple):
     sent_at: int | None
     failed_at: int | None
     error: str | None
+    account_id: int | None
+    notice: str | None
 
 
 _COLUMNS = ", ".join(MailRow._fields)
 _SELECT = f"SELECT {_COLUMNS} FROM mails"  # noqa: S608 - columns from the row
+_KEPT = "(created_at > ? OR next_at IS NOT NULL)"  # the job that deletes the others comes once an hour
 _ADD = (
-    "INSERT INTO mails (uuid, file_id, recipient, subject, body, created_at, next_at, gathers_until) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO mails "
+    "(uuid, file_id, recipient, subject, body, created_at, next_at, gathers_until, account_id, notice) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _GATHERING = "SELECT id, created_at FROM mails WHERE file_id = ? AND recipient = ? AND gathers_until > ?"
 _REWRITE = "UPDATE mails SET subject = ?, body = ? WHERE id = ?"
@@ -63,19 +83,29 @@ _FAILED = "UPDATE mails SET next_at = ?, failed_at = ?, error = ? WHERE id = ?"
 
 
 def enqueue(
-    rt: Runtime, recipient: str, subject: str, body: str, *, file_id: int | None = None, gathers_ms: int | None = None
+    rt: Runtime,
+    recipient: str,
+    subject: str,
+    body: str,
+    *,
+    file_id: int | None = None,
+    gathers_ms: int | None = None,
+    notice: tuple[int, str] | None = None,
 ) -> None:
-    """Write a mail into the outbox, inside the caller's transaction.
+    """Write a mail into the outbox, inside the caller's transaction; nothing where it is a notice that its account has
+    switched off.
 
     Parameters: ``recipient`` one address; ``subject`` may hold names of documents and people, whatever is in them;
     ``body`` plain text; ``file_id`` what it is about; ``gathers_ms`` how long it waits for more to tell, see
-    ``gathering``.
+    ``gathering``; ``notice`` the id of the account and the kind of notice, of ``muting.NOTICES``.
     """
+    if notice is not None and muting.is_muted(rt, *notice):
+        return
     now = rt.clock()
     gathers_until = None if gathers_ms is None else now + gathers_ms
     next_at = (gathers_until or now) if rt.mailer.configured else None
     row = (rt.uuid(), file_id, recipient, rules.one_line(subject), body, now, next_at, gathers_until)
-    rt.db.execute(_ADD, row)
+    rt.db.execute(_ADD, (*row, *(notice or (None, None))))
 
 
 def gathering(rt: Runtime, recipient: str, file_id: int) -> tuple[int, int] | None:
@@ -103,29 +133,35 @@ def send_due(rt: Runtime) -> int:
 def send_trial(rt: Runtime, recipient: str) -> None:
     """Hand a short mail to the mail server now, past the outbox. Raises ``Undelivered``."""
     body = f"This is a test mail of the docshare server at {rt.config.base_url}\n"
-    row = MailRow(0, rt.uuid(), recipient, "Test mail of docshare", body, rt.clock(), 0, None, None, None, None)
+    row = MailRow(0, rt.uuid(), recipient, "Test mail of docshare", body, rt.clock(), 0, *[None] * 6)
     rt.mailer.send(_written(rt, row))
 
 
 def forget_old(rt: Runtime) -> int:
     """Remove mails that were written 30 days ago; returns how many."""
     with rt.db.write():
-        return rt.db.execute("DELETE FROM mails WHERE created_at <= ? AND next_at IS NULL", (rt.clock() - KEPT_MS,))
+        return rt.db.execute("DELETE FROM mails WHERE created_at <= ? AND next_at IS NULL", (_since(rt),))
 
 
 def list_outbox(rt: Runtime) -> list[dict[str, Any]]:
     """The newest 500 mails, newest first, without their texts."""
-    return [_described(MailRow._make(found)) for found in rt.db.rows(f"{_SELECT} ORDER BY id DESC LIMIT {_LISTED}")]
+    found = rt.db.rows(f"{_SELECT} WHERE {_KEPT} ORDER BY id DESC LIMIT {_LISTED}", (_since(rt),))
+    return [_described(MailRow._make(row)) for row in found]
 
 
 def show(rt: Runtime, uuid: str) -> dict[str, Any]:
     """The mail ``uuid`` with its whole ``message`` as it is sent. Raises ``not_found``."""
-    found = rt.db.row(f"{_SELECT} WHERE uuid = ?", (uuid.lower(),)) if is_uuid(uuid) else None
+    found = rt.db.row(f"{_SELECT} WHERE {_KEPT} AND uuid = ?", (_since(rt), uuid.lower())) if is_uuid(uuid) else None
     if found is None:
         detail = f"There is no mail '{uuid}' in the outbox."
         raise Problem("not_found", detail, hint="List them: docshare admin outbox list")
     row = MailRow._make(found)
     return {**_described(row), "message": _message(rt, row).as_string()}
+
+
+def _since(rt: Runtime) -> int:
+    """The moment (ms) up to which mails are forgotten that need no attempt any more."""
+    return rt.clock() - KEPT_MS
 
 
 def _send(rt: Runtime, row: MailRow) -> bool:
@@ -160,15 +196,23 @@ def _written(rt: Runtime, row: MailRow) -> EmailMessage:
 
 
 def _message(rt: Runtime, row: MailRow) -> EmailMessage:
-    host = urlsplit(rt.config.base_url).hostname or "localhost"
+    sender = rt.config.mail_from or f"docshare <docshare@{urlsplit(rt.config.base_url).hostname or 'localhost'}>"
     message = EmailMessage(_POLICY)
-    message["From"] = rt.config.mail_from or f"docshare <docshare@{host}>"
+    message["From"] = sender
     message["To"] = row.recipient
     message["Subject"] = row.subject
-    message["Date"] = format_datetime(datetime.fromtimestamp(row.created_at / 1000, UTC))
-    message["Message-ID"] = f"<{row.uuid}@{host}>"
+    # When it is handed over, not when it was written: it may have waited for a mail server that was down.
+    message["Date"] = format_datetime(datetime.fromtimestamp((row.sent_at or rt.clock()) / 1000, UTC))
+    message["Message-ID"] = f"<{row.uuid}@{parseaddr(sender)[1].rpartition('@')[2]}>"
     message["Auto-Submitted"] = "auto-generated"
-    message.set_content(row.body)
+    body = row.body
+    if row.account_id is not None and row.notice is not None:
+        off = muting.link(rt, row.account_id, row.notice)
+        message["List-Unsubscribe"] = f"<{off}>"
+        message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+        body = f"{body.rstrip()}\n\nSwitch these mails off: {off}\n"
+    message.set_content(body)
+    message.add_alternative(rules.as_html(row.subject, body, rt.config.base_url), subtype="html")
     return message
 
 

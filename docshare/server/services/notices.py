@@ -10,7 +10,7 @@ from docshare.contract.limits import HOUR, MINUTE
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS
 from docshare.server.runtime import Runtime
-from docshare.server.services import mail
+from docshare.server.services import mail, muting
 from docshare.server.services.readers import IDENTITY, OF_VIEWER
 
 VIEWS_EVERY_MS = HOUR
@@ -18,7 +18,7 @@ NOTES_GATHER_MS = 5 * MINUTE
 _NOTES_TOLD = 20  # in one mail; of more it tells how many
 
 _OWNER = (
-    "SELECT f.uuid, f.original_name, f.notified_at, f.view_count - f.notified_views, a.email, a.plan, "
+    "SELECT a.id, f.uuid, f.original_name, f.notified_at, f.view_count - f.notified_views, a.email, a.plan, "
     "f.settings ->> 'notifyOnView' IS 1, f.settings ->> 'notifyOnComment' IS 1 "
     "FROM files f JOIN accounts a ON a.id = f.owner_id WHERE f.id = ?"
 )
@@ -50,6 +50,7 @@ class Told(NamedTuple):
 
 
 class _Owner(NamedTuple):
+    account_id: int
     uuid: str
     document: str
     notified_at: int | None
@@ -75,7 +76,14 @@ def view_counted(rt: Runtime, file_id: int, session_id: int, now: int) -> None:
     others = f" {owner.views_since} readers since the last mail about it." if told else ""
     body = f'{_reader(rt, session_id)} reading "{owner.document}" now.{others}\n\n{_report(rt, owner)}'
     body += "You get at most one such mail an hour for each document.\nThe setting is called notifyOnView.\n"
-    mail.enqueue(rt, owner.email, f'Somebody reads "{owner.document}"', body, file_id=file_id)
+    mail.enqueue(
+        rt,
+        owner.email,
+        f'Somebody reads "{owner.document}"',
+        body,
+        file_id=file_id,
+        notice=(owner.account_id, muting.VIEWS),
+    )
     rt.db.execute(_NOTIFIED, (now, file_id))
 
 
@@ -90,7 +98,8 @@ def note_left(rt: Runtime, file_id: int, note: Told) -> None:
     waiting = mail.gathering(rt, owner.email, file_id)
     if waiting is None:
         subject, body = _of_notes(rt, owner, [note], 1)
-        mail.enqueue(rt, owner.email, subject, body, file_id=file_id, gathers_ms=NOTES_GATHER_MS)
+        notice = (owner.account_id, muting.COMMENTS)
+        mail.enqueue(rt, owner.email, subject, body, file_id=file_id, gathers_ms=NOTES_GATHER_MS, notice=notice)
         return
     mail_id, begun_at = waiting
     notes = [Told._make(found) for found in rt.db.rows(_NOTES, (file_id, begun_at))]

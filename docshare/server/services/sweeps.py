@@ -16,8 +16,8 @@ UPDATE files SET trashed_at = ?1, purge_at = ?1 WHERE owner_id IS NULL AND delet
 def at_start(rt: Runtime) -> Swept:
     """Before the server answers: remove partial uploads, bytes and derived pages without a row, finish deletions that a
     crash cut short, and let go of deliveries that it kept from being booked."""
-    dispatching.release(rt)
     swept = rt.blobs.sweep(frozenset(blob for (blob,) in rt.db.stream(_KEPT_BLOBS)))
+    dispatching.release(rt)
     purge_due(rt)
     rt.pages.forget_others(dict(rt.db.stream(_KEPT_VERSIONS)))
     for (file_id,) in rt.db.rows("SELECT id FROM files WHERE trashed_at IS NOT NULL"):

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from docshare.contract.fields import is_uuid
+from docshare.contract.limits import SECOND
 from docshare.contract.problems import Problem
-from docshare.contract.webhooks import SECRET_HEX_CHARS, SECRET_PREFIX, TEST_KIND
+from docshare.contract.webhooks import SECRET_HEX_CHARS, SECRET_PREFIX, TEST_KIND, TIMEOUT_MS
 from docshare.server.models import Webhook
 from docshare.server.rules import webhooks as rules
 from docshare.server.runtime import Runtime
@@ -44,6 +45,8 @@ class Created:
     row: WebhookRow
     secret: str = field(repr=False)
 
+
+_TRIAL_WAIT_S = TIMEOUT_MS / SECOND
 
 _COLUMNS = ", ".join(f"w.{name}" for name in WebhookRow._fields).replace("w.file_uuid", "f.uuid")
 _OWN = "w.account_id = ? AND w.listens_until IS NULL"
@@ -133,12 +136,12 @@ def test(rt: Runtime, caller: Caller, webhook: str) -> Outcome:
 def try_out(rt: Runtime, receiver: Receiver, account_id: int | None, file_id: int | None) -> Outcome:
     """Send a test event to ``receiver`` now, once. It tells of the file ``file_id``, or of the account's newest one.
 
-    Raises ``unavailable`` while too many tests are running.
+    Raises ``unavailable`` where too many others are running for as long as a test may take.
     """
     file = rt.db.row(_A_FILE, (account_id, file_id, file_id))
     envelope = rules.trial((file[0], file[1]) if file else None, rt.clock())
     body = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
-    with seats.taken(rt.outbound.trials, "Too many webhooks are being tested now."):
+    with seats.shared(rt.outbound.trials, account_id, "Too many webhooks are being tested now.", wait_s=_TRIAL_WAIT_S):
         return posting.post(rt, receiver, event=TEST_KIND, body=body, delivery=rt.uuid(), attempt=1)
 
 

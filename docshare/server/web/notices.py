@@ -1,0 +1,34 @@
+"""The page behind the link at the end of a notice, which switches that notice off, and on again."""
+
+from flask import Blueprint, Response, make_response, render_template, request
+
+from docshare.server.services import guessing, muting
+from docshare.server.services.muting import Notice
+from docshare.server.shell import rt
+from docshare.server.web import troubles
+
+_ON = "on"
+
+blueprint = Blueprint("notices", __name__)
+
+
+@blueprint.get("/notices/<token>")
+def show(token: str) -> Response:
+    """A page with a button. Looking changes nothing: scanners of mail follow every link."""
+    return _page(token, muting.find(rt(), token))
+
+
+@blueprint.post("/notices/<token>")
+def change(token: str) -> Response:
+    """Switch the notice off; with ``notices=on`` switch it on. Mail programs post ``List-Unsubscribe=One-Click``
+    (RFC 8058). No cookie counts here, so a form of another site can do no more than one with the link can."""
+    notice = muting.find(rt(), token)
+    if notice is not None:
+        (muting.unmute if request.form.get("notices") == _ON else muting.mute)(rt(), notice)
+    return _page(token, muting.find(rt(), token))
+
+
+def _page(token: str, notice: Notice | None) -> Response:
+    if notice is None:
+        return troubles.page(guessing.no_link())
+    return make_response(render_template("notices.html", notice=notice, action=f"/notices/{token}"))

@@ -1,0 +1,100 @@
+"""What is kept for a time is not shown a moment longer, although the jobs that delete it come once an hour only."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from docshare.contract.problems import Problem
+from docshare.server import admin
+from docshare.server.dispatcher import deliver_due
+from docshare.server.services import mail
+from tests.support.cast import World
+from tests.support.reader import Reader, feed
+from tests.support.receivers import ALLOWED, Receiver, add_hook, deliveries_of, happen, receiver_at
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiver_at() as running:
+        yield running
+
+
+@pytest.mark.parametrize("query", ["", "?since=1", "?file={}", "?kind=note.created"])
+def test_an_event_is_shown_for_90_days(world: World, query: str) -> None:
+    made = world.pia.upload()
+    happen(world, made["uuid"])
+
+    def shown() -> int:
+        return len(world.pia.get(f"/api/v1/activity{query.format(made['uuid'])}").get_json())
+
+    everything = shown()
+    world.clock.advance(days=90, milliseconds=-1)
+    assert shown() == everything
+    world.clock.advance(milliseconds=1)
+    assert shown() == 0
+
+
+def test_a_settled_delivery_is_shown_for_90_days_and_a_queued_one_for_longer(
+    make: Callable[..., World], receiver: Receiver
+) -> None:
+    world = make(webhook_allow=ALLOWED)
+    hook, file = add_hook(world.pia, receiver.url), world.pia.upload()["uuid"]
+    happen(world, file)
+    deliver_due(world.rt)
+    happen(world, file)
+    (queued, settled) = (row["id"] for row in deliveries_of(world.pia, hook))
+    world.clock.advance(days=90, milliseconds=-1)
+    assert len(deliveries_of(world.pia, hook)) == len(admin.run(world.rt, "deliveries list", {})) == 2
+    world.clock.advance(milliseconds=1)
+    for query in ("", "?since=1"):
+        assert [row["id"] for row in deliveries_of(world.pia, hook, query)] == [queued]
+    assert [row["id"] for row in admin.run(world.rt, "deliveries list", {})] == [queued]
+    assert world.pia.post(f"/api/v1/webhooks/{hook.uuid}/deliveries/{settled}/redeliver").status_code == 404
+    with pytest.raises(Problem, match="no such delivery"):
+        admin.run(world.rt, "deliveries show", {"id": str(settled)})
+
+
+def test_what_a_session_was_computed_from_is_shown_for_90_days(world: World) -> None:
+    made = world.pia.upload()
+    Reader(world, made["shortId"]).reads(9)
+    world.clock.advance(minutes=10)
+    assert len(feed(world)) == 1
+    (row,) = world.pia.get(f"/api/v1/files/{made['uuid']}/readership/sessions").get_json()
+    ((ended_at,),) = world.rt.db.rows("SELECT ended_at FROM view_sessions")
+
+    def told() -> tuple[bool, int]:
+        session = world.pia.get(f"/api/v1/files/{made['uuid']}/readership/sessions/{row['sessionId']}").get_json()
+        return bool(session["beacons"]), session["pages"][0]["timeMs"]
+
+    world.clock.advance(milliseconds=ended_at - world.clock.now, days=90)
+    world.clock.advance(milliseconds=-1)
+    assert told() == (True, 9_000)
+    world.clock.advance(milliseconds=1)
+    assert told() == (False, 9_000)
+
+
+def test_a_session_that_was_not_counted_is_shown_for_90_days(world: World) -> None:
+    made = world.pia.upload()
+    Reader(world, made["shortId"]).leaves()
+    world.clock.advance(minutes=10)
+    feed(world)
+    ((uuid, ended_at, counted_at),) = world.rt.db.rows("SELECT uuid, ended_at, counted_at FROM view_sessions")
+    assert counted_at is None
+    path = f"/api/v1/files/{made['uuid']}/readership/sessions/{uuid}"
+    world.clock.advance(milliseconds=ended_at - world.clock.now, days=90)
+    world.clock.advance(milliseconds=-1)
+    assert world.pia.get(path).status_code == 200
+    world.clock.advance(milliseconds=1)
+    assert world.pia.get(path).status_code == 404
+
+
+def test_a_mail_stands_in_the_outbox_for_30_days(world: World) -> None:
+    with world.rt.db.write():
+        mail.enqueue(world.rt, "ann@example.com", "Hello", "Hello Ann\n")
+    (row,) = mail.list_outbox(world.rt)
+    world.clock.advance(days=30, milliseconds=-1)
+    assert len(mail.list_outbox(world.rt)) == 1
+    world.clock.advance(milliseconds=1)
+    assert mail.list_outbox(world.rt) == []
+    with pytest.raises(Problem, match="no mail"):
+        mail.show(world.rt, row["uuid"])

@@ -1,0 +1,68 @@
+"""Places that are shared fairly: who gets one, who waits, and who is refused."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from docshare.server.outbound.places import Places
+from tests.support.waiting import eventually
+
+
+@pytest.fixture
+def held() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+def test_one_person_takes_half_and_everybody_else_finds_a_place(held: ExitStack) -> None:
+    places = Places(8, 12)
+    taken = [held.enter_context(places.taken("mal", 0)) for _ in range(6)]
+    assert taken == [True] * 4 + [False] * 2
+    assert [held.enter_context(places.taken(name, 0)) for name in ("ann", "ann", "bob", "cy", "dan", "eve")] == [
+        True,
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_a_free_place_goes_to_who_holds_the_fewest(held: ExitStack) -> None:
+    places, order = Places(2, 12), []
+    first = held.enter_context(ExitStack())
+    assert first.enter_context(places.taken("mal", 0))
+    assert held.enter_context(places.taken("bob", 0))
+
+    def wait(name: str) -> None:
+        with places.taken(name, 30) as got:
+            order.append((name, got))
+
+    threads = [threading.Thread(target=wait, args=(name,)) for name in ("bob", "ann")]
+    for number, thread in enumerate(threads, 1):
+        thread.start()
+        eventually(lambda number=number: len(places._queue) == number)  # type: ignore[misc]
+    first.close()
+    threads[1].join(30)
+    assert order == [("ann", True)]
+    held.close()
+    threads[0].join(30)
+    assert order == [("ann", True), ("bob", True)]
+    assert not places._held
+
+
+def test_too_many_who_wait_are_refused_at_once(held: ExitStack) -> None:
+    places = Places(1, 4)
+    assert held.enter_context(places.taken("ann", 0))
+    threads = [threading.Thread(target=lambda: places.taken("mal", 30).__enter__()) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: len(places._queue) == 2)
+    with places.taken("mal", 30) as got:
+        assert not got
+    with places.taken("bob", 0.01) as got:
+        assert not got
+    held.close()
+    eventually(lambda: not places._queue)

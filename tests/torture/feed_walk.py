@@ -1,0 +1,152 @@
+"""Walk the feed while it grows and the server is killed: every poller sees every event exactly once.
+
+``python -m tests.torture.feed_walk [EVENTS [KILLS]]``, by default 100,000 downloads by one writer, five pollers with a
+cursor each, and 20 SIGKILLs.
+"""
+
+import itertools
+import random
+import socket
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from tests.support.pdfs import simple_pdf
+from tests.support.served import Served, served
+
+POLLERS = 5
+_WRITERS = 4
+_LIMIT = 100
+_TIMEOUT_S = 30
+
+
+@dataclass
+class Tally:
+    """``acknowledged`` downloads that the server answered with 200; ``seen`` the ids that each poller got, in order."""
+
+    acknowledged: int = 0
+    kills: int = 0
+    seen: list[list[int]] = field(default_factory=lambda: [[] for _ in range(POLLERS)])
+    wrong: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class _Writers:
+    """Download until ``most`` downloads are acknowledged; each names another reader."""
+
+    def __init__(self, url: str, short_id: str, tally: Tally, most: int) -> None:
+        self._address = f"{url}/{short_id}/download"
+        self._tally, self._most = tally, most
+        self._numbers = itertools.count(tally.acknowledged * 2)
+        self.threads = [threading.Thread(target=self._run, daemon=True) for _ in range(_WRITERS)]
+
+    def _run(self) -> None:
+        with requests.Session() as http:
+            while self._tally.acknowledged < self._most:
+                number = next(self._numbers)
+                reader = {"X-Forwarded-For": f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"}
+                try:
+                    answer = http.post(self._address, headers=reader, timeout=_TIMEOUT_S)
+                except requests.RequestException:
+                    return  # the server was killed
+                with self._tally.lock:
+                    if answer.status_code == 200:
+                        self._tally.acknowledged += 1
+                    else:
+                        self._tally.wrong.append(f"a download answered {answer.status_code}")
+                        return
+
+
+def _poll(server: Served, seen: list[int], stop: threading.Event) -> None:
+    """Walk the feed from the last id until ``stop``, and then to its end."""
+    with requests.Session() as http:
+        while True:
+            last_round = stop.is_set()
+            parameters: dict[str, Any] = {"type": "download", "limit": _LIMIT, "since": seen[-1] if seen else 1}
+            try:
+                answer = http.get(
+                    f"{server.url}/api/v1/events", params=parameters, headers=server.headers, timeout=_TIMEOUT_S
+                )
+            except requests.RequestException:
+                return
+            rows = answer.json()
+            seen += [row["id"] for row in rows]
+            if not rows:
+                if last_round:
+                    return
+                time.sleep(0.05)
+
+
+def walk(folder: Path, events: int, kills: int, seed: int = 7) -> Tally:
+    """Write ``events`` downloads under ``kills`` SIGKILLs; returns what was acknowledged and seen."""
+    chance, tally, short_id = random.Random(seed), Tally(), ""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    targets = [*sorted(chance.sample(range(1, events), kills)), events]
+    for number, target in enumerate(targets):
+        settings = {"DOCSHARE_RATE_LIMIT": "1000000", "DOCSHARE_TRUSTED_PROXIES": "127.0.0.0/8"}
+        with served(folder, "--port", port, **settings) as server:
+            if not short_id:
+                files = {"file": ("a.pdf", simple_pdf(pages=1))}
+                made = requests.post(f"{server.url}/api/v1/files", files=files, headers=server.headers, timeout=30)
+                short_id = made.json()["shortId"]
+                # No cursor comes before the first id, so that one belongs to no poller.
+                requests.post(f"{server.url}/{short_id}/download", timeout=30)
+            stop = threading.Event()
+            writers = _Writers(server.url, short_id, tally, target)
+            pollers = [threading.Thread(target=_poll, args=(server, seen, stop), daemon=True) for seen in tally.seen]
+            for thread in (*writers.threads, *pollers):
+                thread.start()
+            last = number == len(targets) - 1
+            if last:
+                _join(writers.threads)
+                stop.set()
+            else:
+                while tally.acknowledged < target and not tally.wrong:
+                    time.sleep(0.002)
+                server.process.kill()
+                tally.kills += 1
+            _join(writers.threads)
+            stop.set()
+            _join(pollers)
+    return tally
+
+
+def _join(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        thread.join()
+
+
+def judge(tally: Tally) -> list[str]:
+    """Everything that is wrong: lost, doubled or reordered events, and pollers that disagree."""
+    wrong = list(tally.wrong)
+    for number, seen in enumerate(tally.seen):
+        if seen != sorted(set(seen)):
+            wrong.append(f"poller {number} got ids twice or out of order")
+        if len(seen) < tally.acknowledged:
+            wrong.append(f"poller {number} got {len(seen)} events of {tally.acknowledged}")
+        if seen != tally.seen[0]:
+            wrong.append(f"poller {number} and poller 0 disagree")
+    return wrong
+
+
+def main(events: int = 100_000, kills: int = 20) -> int:
+    """Run, print, and return the exit code."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        tally = walk(Path(folder), events, kills)
+    wrong = judge(tally)
+    print(f"{tally.acknowledged} downloads acknowledged, {tally.kills} kills, {time.monotonic() - began:.0f} s")
+    print("events of each poller:", *(len(seen) for seen in tally.seen))
+    print(f"{len(wrong)} wrong", *wrong[:10], sep="\n  ")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

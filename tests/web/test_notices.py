@@ -1,0 +1,168 @@
+"""The link at the end of a notice: it switches this kind of notice off for this account, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from docshare.server.services import mail, muting
+from docshare.server.services.muting import NOTICES
+from tests.support.cast import World
+from tests.support.leaving import EVERYTHING, Hand
+from tests.support.mailbox import Mailbox, text_of
+from tests.support.owner import put, signed_in
+from tests.support.reader import Reader, everything
+
+ONE_CLICK = {"List-Unsubscribe": "One-Click"}
+
+
+@pytest.fixture
+def box() -> Iterator[Mailbox]:
+    with Mailbox() as running:
+        yield running
+
+
+@pytest.fixture
+def world(make: Callable[..., World], box: Mailbox) -> World:
+    return make(smtp_url=box.url)
+
+
+@pytest.fixture
+def made(world: World) -> dict[str, Any]:
+    """Pia's file, of which she wants all mails."""
+    made = world.pia.upload()
+    put(world, made, **EVERYTHING, notifyOnView=True, notifyOnComment=True)
+    return made
+
+
+def read(world: World, made: dict[str, Any]) -> None:
+    Reader(world, made["shortId"], address="198.51.100.77").reads(20)
+    mail.send_due(world.rt)
+
+
+def note(world: World, made: dict[str, Any]) -> None:
+    Hand(world, made["shortId"]).note("Hello")
+    world.clock.advance(minutes=6)
+    mail.send_due(world.rt)
+
+
+def of(world: World, kind: str, who: str = "pia") -> str:
+    """The path of the link of ``who``."""
+    ((ident,),) = world.rt.db.rows("SELECT id FROM accounts WHERE email = ?", (f"{who}@example.com",))
+    return muting.link(world.rt, ident, kind).removeprefix(world.rt.config.base_url)
+
+
+def test_a_notice_says_how_to_switch_it_off(world: World, made: dict[str, Any], box: Mailbox) -> None:
+    """RFC 8058: both headers, and the link in the text for everybody else."""
+    read(world, made)
+    note(world, made)
+    for message, kind in zip(box.taken, ("views", "comments"), strict=True):
+        link = f"{world.rt.config.base_url}{of(world, kind)}"
+        assert message["List-Unsubscribe"] == f"<{link}>"
+        assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+        assert text_of(message).splitlines()[-1] == f"Switch these mails off: {link}"
+        assert f'<a href="{link}">' in text_of(message, "html")
+
+
+def test_the_link_stays_whole_however_long_the_name_of_the_server_is(make: Callable[..., World]) -> None:
+    with Mailbox() as box:
+        world = make(smtp_url=box.url, base_url=f"https://{'d' * 60}.{'e' * 60}.{'f' * 60}.example.com")
+        with world.rt.db.write():
+            ((ident,),) = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'pia@example.com'")
+            mail.enqueue(world.rt, "pia@example.com", "One", "A text.\n", notice=(ident, muting.VIEWS))
+        assert mail.send_due(world.rt) == 1
+    link = f"{world.rt.config.base_url}{of(world, 'views')}"
+    assert f"List-Unsubscribe: <{link}>\r\n".encode() in box.raw[0]
+    assert text_of(box.taken[0]).splitlines()[-1] == f"Switch these mails off: {link}"
+
+
+def test_an_invitation_is_no_notice(world: World, made: dict[str, Any], box: Mailbox) -> None:
+    path = f"/api/v1/files/{made['uuid']}/invites"
+    assert world.pia.post(path, json={"email": "ann@example.com", "mail": True}).status_code in (200, 201)
+    mail.send_due(world.rt)
+    assert [message["List-Unsubscribe"] for message in box.taken] == [None] * len(box.taken)
+
+
+def test_one_click_switches_this_kind_off_for_this_account(world: World, made: dict[str, Any], box: Mailbox) -> None:
+    """As mail programs do it: a POST from anywhere, with no cookie."""
+    headers = {"Sec-Fetch-Site": "cross-site", "Origin": "https://mail.example"}
+    assert world.http.post(of(world, "views"), data=ONE_CLICK, headers=headers).status_code == 200
+    read(world, made)
+    assert box.taken == []
+    note(world, made)
+    assert len(box.taken) == 1, "notes are another kind"
+
+
+def test_looking_at_the_link_changes_nothing(world: World, made: dict[str, Any], box: Mailbox) -> None:
+    """Scanners of mail open every link."""
+    path = of(world, "views")
+    before = everything(world)
+    for page in (world.http.get(path), world.http.head(path)):
+        assert page.status_code == 200
+    assert everything(world) == before
+    page = world.http.get(path).text
+    assert f'<form class="gate" method="post" action="{path}">' in page
+    assert "Switch them off" in page
+    read(world, made)
+    assert len(box.taken) == 1
+
+
+def test_it_can_be_switched_on_again(world: World, made: dict[str, Any], box: Mailbox) -> None:
+    path = of(world, "views")
+    page = world.http.post(path, data={"notices": "off"})
+    assert "Mails are switched off" in page.text
+    desk = signed_in(world, world.pia)
+    assert path in desk.get("/account").text
+    (value,) = re.findall(r'name="notices" value="(\w+)"', page.text)
+    assert "Switch them off" in world.http.post(path, data={"notices": value}).text
+    assert path not in desk.get("/account").text
+    read(world, made)
+    assert len(box.taken) == 1
+
+
+def test_what_waits_is_not_sent_any_more(world: World, made: dict[str, Any], box: Mailbox) -> None:
+    Hand(world, made["shortId"]).note("Hello")
+    world.http.post(of(world, "comments"), data=ONE_CLICK)
+    world.clock.advance(minutes=6)
+    assert mail.send_due(world.rt) == 0
+    assert box.taken == []
+    assert mail.list_outbox(world.rt) == []
+
+
+def test_a_webhook_that_was_disabled_is_such_a_notice(world: World) -> None:
+    assert set(NOTICES) == {"views", "comments", "webhooks"}
+    with world.rt.db.write():
+        ((ident,),) = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'pia@example.com'")
+        mail.enqueue(world.rt, "pia@example.com", "One", "A text.\n", notice=(ident, muting.WEBHOOKS))
+    world.http.post(of(world, "webhooks"), data=ONE_CLICK)
+    with world.rt.db.write():
+        mail.enqueue(world.rt, "pia@example.com", "Two", "A text.\n", notice=(ident, muting.WEBHOOKS))
+    assert mail.list_outbox(world.rt) == []
+
+
+def test_nobody_can_make_such_a_link_up(world: World) -> None:
+    path = of(world, "views")
+    kind, uuid, seal = path.rpartition("/")[2].split(".")
+    other = of(world, "views", "mal").rpartition("/")[2].split(".")
+    forged = [
+        f"comments.{uuid}.{seal}",
+        f"{kind}.{other[1]}.{seal}",
+        f"{kind}.{uuid}.{other[2]}",
+        f"{kind}.{uuid}.{'0' * 40}",
+        f"{kind}.{uuid.upper()}.{seal}",
+        f"{kind}.{uuid}.{seal.upper()}",
+        f"{kind}.{uuid}",
+        f"{kind}.{'0' * 36}.{seal}",
+        "views",
+        "%00",
+    ]
+    assert len(seal) * 4 >= 128
+    before = everything(world)
+    for token in forged:
+        for method in ("GET", "POST"):
+            answer = world.http.open(f"/notices/{token}", method=method, data=ONE_CLICK if method == "POST" else None)
+            assert (answer.status_code, "Switch them" in answer.text) == (404, False), token
+    assert everything(world) == before
