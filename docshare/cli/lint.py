@@ -12,7 +12,7 @@ import typer
 from docshare.cli.context import Context, current
 from docshare.cli.exits import ExitCode, Stop, exit_code, problem_exit
 from docshare.cli.inputs import STDIN
-from docshare.cli.lint_report import FOUND, Report, Verdict, chosen_checks, fail_on_word, plan_word
+from docshare.cli.lint_report import FOUND, NEVER, Report, Verdict, chosen_checks, fail_on_word, plan_word
 from docshare.cli.sources import Item, checked, items_of, plan_of
 from docshare.cli.storage import unwritable
 from docshare.cli.typer_compat import App
@@ -114,9 +114,11 @@ def lint(
     return report.ending()
 
 
-def require_clean(ctx: Context, items: Sequence[Item]) -> None:
-    """Look into the PDFs among ``items`` before they are sent. Stop (13) if there is a warning or an error in any,
-    after each was told on stderr; Stop (9) for one that cannot be read."""
+def require_clean(ctx: Context, items: Sequence[Item], fail_on: str | None, ignore: Sequence[str]) -> None:
+    """Look into the PDFs among ``items`` before they are sent, but for the checks to ``ignore``, and print warnings and
+    errors on stderr. Stop (13) if one is of the level ``fail_on`` (default: warning) or worse; Stop (9) for a file
+    that cannot be read."""
+    wanted, fail_on = chosen_checks((), ignore), fail_on_word(fail_on or _WARNING)
     count, strippable = 0, False
     with _linter() as linter:
         for item in items:
@@ -126,9 +128,11 @@ def require_clean(ctx: Context, items: Sequence[Item]) -> None:
                 ctx.warn(f"{item.name} is not linted: it becomes a PDF on the server only")
                 continue
             with _on_disk(item) as path:
-                found = _asked(linter, path, item.path)
-            grave = [each for each in found if at_least(each.level, _WARNING)]
-            for each in grave:
+                found = [each for each in _asked(linter, path, item.path) if each.check in wanted]
+            grave = [each for each in found if fail_on != NEVER and at_least(each.level, fail_on)]
+            for each in found:
+                if not at_least(each.level, _WARNING):
+                    continue
                 place = "" if each.page is None else f", page {each.page}"
                 ctx.err(f"{each.level}: {item.name}{place}: {each.message} ({each.check})", _ROLES[each.level])
             count += len(grave)
@@ -236,7 +240,7 @@ def _on_disk(item: Item) -> Iterator[Path]:
 def _linter() -> "Linter":
     from docshare.server.pdf.linter import Linter
 
-    return Linter()
+    return Linter(required=current().env.get("DOCSHARE_CONFINEMENT") == "required")
 
 
 def _asked(linter: "Linter", path: Path, label: str) -> list[Finding]:

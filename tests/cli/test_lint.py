@@ -21,7 +21,7 @@ from tests.support.shell import Shell
 from tests.support.telltale import info, note, root, spotless
 
 BOXED = [Sheet(lines_content("Secret") + " 0 g 60 700 300 50 re f")]
-AUTHOR = 'The metadata names "Ada".'
+FOLDER = 'It names "C:\\Users\\ada\\offer.docx".'
 LEAVES_OUT = "docshare lint --strip leaves it out."
 
 
@@ -39,9 +39,9 @@ def one_worker(linter: Linter, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def offer(tmp_path: Path) -> Path:
-    """A file ``offer.pdf`` that names its author."""
+    """A file ``offer.pdf`` that names a folder."""
     path = tmp_path / "offer.pdf"
-    path.write_bytes(spotless(info(Author="Ada")))
+    path.write_bytes(spotless(info(Subject="C:\\Users\\ada\\offer.docx")))
     return path
 
 
@@ -72,7 +72,7 @@ def test_nothing_found_is_success_and_prints_nothing(api: FakeApi, shell: Shell,
 def test_a_pipe_gets_a_line_per_finding(api: FakeApi, shell: Shell, offer: Path) -> None:
     done = shell("lint", offer)
     assert (done.code, done.err) == (13, "")
-    assert done.lines == [f"{offer}\twarning\tauthor\t\t{AUTHOR}\t{LEAVES_OUT}\t"]
+    assert done.lines == [f"{offer}\twarning\tpaths\t\t{FOLDER}\t{LEAVES_OUT}\t"]
     assert api.heard == []
 
 
@@ -105,7 +105,7 @@ def test_a_terminal_gets_findings_by_file_with_advice_and_a_sum(shell: Shell, of
     done = shell("lint", offer, fine, "--no-color")
     assert done.lines == [
         str(offer),
-        f"  warning  {AUTHOR} [author]",
+        f"  warning  {FOLDER} [paths]",
         f"           → {LEAVES_OUT}",
         str(fine),
         "  ✓ nothing found",
@@ -121,8 +121,8 @@ def test_a_hostile_author_does_not_reach_the_terminal(shell: Shell, tmp_path: Pa
 
 
 def test_fields_and_ids_shape_the_rows(shell: Shell, offer: Path) -> None:
-    assert shell("lint", offer, "--format", "ids").out == "author\n"
-    assert shell("lint", offer, "--fields", "check,level").out == "author\twarning\n"
+    assert shell("lint", offer, "--format", "ids").out == "paths\n"
+    assert shell("lint", offer, "--fields", "check,level").out == "paths\twarning\n"
 
 
 # --- what counts -----------------------------------------------------------------------------------------------------
@@ -133,10 +133,10 @@ def test_fields_and_ids_shape_the_rows(shell: Shell, offer: Path) -> None:
     (("--fail-on", "error"), 0),
     (("--fail-on", "warning"), 13),
     (("--fail-on", "never"), 0),
-    (("--ignore", "author"), 0),
-    (("--only", "author"), 13),
+    (("--ignore", "paths"), 0),
+    (("--only", "paths"), 13),
     (("--only", "title", "--only", "tags"), 0),
-    (("--only", "author", "--ignore", "author"), 0),
+    (("--only", "paths", "--ignore", "paths"), 0),
 ])  # fmt: skip
 def test_levels_and_checks_decide_how_it_ends(shell: Shell, offer: Path, words: tuple[str, ...], code: int) -> None:
     assert shell("lint", offer, *words).code == code
@@ -212,7 +212,7 @@ def test_one_unreadable_file_of_several_is_told_and_the_others_are_looked_into(
     assert done.code == 12
     assert [(row["path"], row.get("check"), row.get("error", {}).get("exit")) for row in done.json] == [
         (str(broken), None, 9),
-        (str(offer), "author", None),
+        (str(offer), "paths", None),
     ]
     assert done.err == f"error: {broken}: the file cannot be read as a PDF\n"
 
@@ -242,21 +242,21 @@ def test_what_makes_no_sense_is_refused(shell: Shell, offer: Path, words: tuple[
 def test_a_clean_copy_is_written_and_says_what_is_gone(shell: Shell, offer: Path, tmp_path: Path) -> None:
     clean = tmp_path / "clean.pdf"
     done = shell("lint", offer, "--strip", "-o", clean, "--fields", "check,after")
-    assert (done.code, done.out, done.err) == (0, "author\tgone\n", f"saved {clean}\n")
+    assert (done.code, done.out, done.err) == (0, "paths\tgone\n", f"saved {clean}\n")
     assert shell("lint", clean).out == ""
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["clean.pdf", "offer.pdf"]
 
 
 def test_what_stays_in_the_clean_copy_still_fails(shell: Shell, tmp_path: Path) -> None:
     path, clean = tmp_path / "both.pdf", tmp_path / "clean.pdf"
-    path.write_bytes(spotless(info(Author="Ada"), sheets=BOXED))
+    path.write_bytes(spotless(info(Subject="C:\\Users\\ada\\offer.docx"), sheets=BOXED))
     done = shell("lint", path, "--strip", "-o", clean, "--fields", "check,after")
-    assert (done.code, done.lines) == (13, ["covered-text\tstays", "author\tgone"])
+    assert (done.code, done.lines) == (13, ["covered-text\tstays", "paths\tgone"])
     shell.tty = True
     shown = shell("lint", path, "--strip", "-o", clean, "--force", "--no-color")
     assert shown.lines[1].startswith("  stays    page 1: 6 letters under a box or picture can be selected, ")
     assert "[covered-text]" in shown.out, "the name of the check is broken"
-    assert shown.lines[-1] == f"  gone     {AUTHOR} [author]"
+    assert shown.lines[-1] == f"  gone     {FOLDER} [paths]"
     assert shown.err.splitlines()[-1] == "1 error in 1 file"
 
 
@@ -271,7 +271,7 @@ def test_an_existing_file_is_overwritten_only_with_force(shell: Shell, offer: Pa
 
 def test_a_dry_run_writes_nothing(shell: Shell, offer: Path, tmp_path: Path) -> None:
     done = shell("lint", offer, "--strip", "-o", tmp_path / "clean.pdf", "-n", "--fields", "check,after")
-    assert (done.out, done.err) == ("author\tgone\n", "nothing was written\n")
+    assert (done.out, done.err) == ("paths\tgone\n", "nothing was written\n")
     assert not (tmp_path / "clean.pdf").exists()
 
 
@@ -319,7 +319,7 @@ def test_upload_with_lint_sends_what_is_fine(shelf: Shelf, shell: Shell, fine: P
 def test_upload_with_lint_looks_into_stdin(shelf: Shelf, shell: Shell, offer: Path) -> None:
     done = shell("upload", "-", "--name", "a.pdf", "--lint", stdin=offer.read_bytes())
     assert (done.code, shelf.received) == (13, [])
-    assert done.err.startswith(f"warning: a.pdf: {AUTHOR} (author)\n")
+    assert done.err.startswith(f"warning: a.pdf: {FOLDER} (paths)\n")
     assert done.err.endswith("A clean copy: docshare lint --strip FILE -o clean.pdf.\n")
 
 
@@ -341,6 +341,31 @@ def test_upload_with_lint_says_that_office_documents_are_not_looked_into(
 
 def test_upload_with_lint_needs_the_look_at_the_files(shelf: Shelf, shell: Shell, fine: Path) -> None:
     assert shell("upload", fine, "--lint", "--no-check").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(("--ignore", "paths"), 0), (("--fail-on", "error"), 0), (("--fail-on", "warning"), 13),
+     (("--fail-on", "never"), 0), (("--ignore", "nope"), 2), (("--fail-on", "nope"), 2)],
+)  # fmt: skip
+@pytest.mark.parametrize("line", ["upload", "push --slug q3"])
+def test_what_stops_an_upload_can_be_chosen(
+    shelf: Shelf, api: FakeApi, shell: Shell, offer: Path, line: str, words: tuple[str, ...], code: int
+) -> None:
+    api.on("PUT", "/files/0b8e7d5c-0000-4000-8000-000000000001/settings", {})
+    done = shell(*line.split(), offer, "--lint", *words)
+    assert (done.code in (2, 13)) == (code != 0), done.err
+    assert bool(shelf.received) == (code == 0)
+    if code:
+        assert done.code == code
+    assert shell(*line.split(), offer, *words).code == 2, "without --lint they mean nothing"
+
+
+def test_the_name_of_the_author_alone_is_a_note(shelf: Shelf, shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "named.pdf"
+    path.write_bytes(spotless(info(Author="Ada")))
+    assert shell("lint", path, "--fields", "level,check").lines == ["note\tauthor"]
+    assert shell("upload", path, "--lint").code == 0
 
 
 def test_a_dry_run_of_an_upload_is_linted_too(shelf: Shelf, shell: Shell, offer: Path) -> None:

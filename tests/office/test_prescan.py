@@ -3,6 +3,7 @@
 import base64
 import gzip
 import io
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from docshare.server.office import scan as scanning
+from docshare.server.office.package import rewrite
 from docshare.server.office.prescan import prescan
 from docshare.server.office.scan import scan
 from tests.office.conftest import refused
@@ -61,7 +63,6 @@ def hyperlinked(use: str) -> bytes:
 
 
 OUTSIDE = "The document takes {} from outside of it."
-LINKED = OUTSIDE.format("a picture")
 TEMPLATE = OUTSIDE.format("a template on another machine")
 MISUSE = "The document uses a hyperlink as a picture or an object."
 MACROS, DDE = "The document holds macros.", "The document holds a DDE field."
@@ -86,14 +87,6 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "a frame": (lambda: with_rels(relationship("s", "frame", "http://a/")), OUTSIDE.format("another document")),
     "an unknown kind": (lambda: with_rels(relationship("s", "thing", "http://a/")), OUTSIDE.format("something")),
-    "a mode in other case": (lambda: with_rels(relationship("s", "image", "x.png", "EXTERNAL")), LINKED),
-    "a mode that is left out": (lambda: with_rels(relationship("s", "image", "file:///x", "")), LINKED),
-    "an escaped address": (lambda: with_rels(relationship("s", "image", "file%3A///x", "")), LINKED),
-    "a share without a mode": (lambda: with_rels(relationship("s", "image", "//host/x", "")), LINKED),
-    "relations in other case": (
-        lambda: office.related(WORD, "word/_RELS/Other.xml.RELS", relationship("s", "image", "http://a/")),
-        LINKED,
-    ),
     "a template in the web": (lambda: template("https://example.com/t.dotm"), TEMPLATE),
     "a template on a share": (lambda: template("file:///\\\\host\\t.dotm"), TEMPLATE),
     "a hyperlink drawn": (lambda: hyperlinked('<a:blip xmlns:a="a" r:link="away"/>'), MISUSE),
@@ -164,13 +157,6 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: office.changed(WORD, {"word/x.bin": '<?xml version="1.0" encoding="cp037"?><a/>'.encode("cp037")}),
         DAMAGED,
     ),
-    "a relation that says two things": (
-        lambda: with_rels(
-            '<Relationship xmlns:x="x" Id="s" Type="/image" Target="file:///x" x:Target="a.png" TargetMode="External"'
-            ' x:TargetMode="Internal"/>'
-        ),
-        LINKED,
-    ),
     "a packed bomb": (
         lambda: office.drawn_picture(WORD, gzip.compress(bytes(65 << 20))),
         "The document unpacks to more than is accepted.",
@@ -237,14 +223,58 @@ def test_a_hostile_package_is_refused_for_its_reason(name: str) -> None:
     assert (problem.code, problem.detail) == ("unprocessable", detail)
 
 
+LINKED: dict[str, Callable[[], bytes]] = {
+    "a mode in other case": lambda: with_rels(relationship("s", "image", "x.png", "EXTERNAL")),
+    "a mode that is left out": lambda: with_rels(relationship("s", "image", "file:///x", "")),
+    "an escaped address": lambda: with_rels(relationship("s", "image", "file%3A///x", "")),
+    "a share without a mode": lambda: with_rels(relationship("s", "image", "//host/x", "")),
+    "relations in other case": lambda: office.related(
+        WORD, "word/_RELS/Other.xml.RELS", relationship("s", "image", "http://a/")
+    ),
+    "a relation that says two things": lambda: with_rels(
+        '<Relationship xmlns:x="x" Id="s" Type="/image" Target="file:///x" x:Target="a.png" TargetMode="External"'
+        ' x:TargetMode="Internal"/>'
+    ),
+}
+
+
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("package", [WORD, SLIDES], ids=["docx", "pptx"])
-@pytest.mark.parametrize(("called", "detail"), [("image", LINKED), ("hyperlink", MISUSE)])
-def test_a_picture_from_elsewhere_is_refused_whatever_its_link_is_called(
-    package: bytes, place: str, called: str, detail: str
-) -> None:
-    linked = office.linked_picture(package, place, called)
-    assert refused(lambda: prescan(io.BytesIO(linked), kind(package))).detail == detail
+def test_a_hyperlink_that_is_used_as_a_picture_is_refused(package: bytes, place: str) -> None:
+    linked = office.linked_picture(package, place, "hyperlink")
+    assert refused(lambda: prescan(io.BytesIO(linked), kind(package))).detail == MISUSE
+
+
+def rewritten(package: bytes) -> tuple[list[str], bytes]:
+    """The linked pictures of ``package``, and what it is without them."""
+    linked = prescan(io.BytesIO(package), kind(package))
+    made = io.BytesIO()
+    rewrite(io.BytesIO(package), made, linked.parts)
+    return linked.pictures, made.getvalue()
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("package", [WORD, SLIDES], ids=["docx", "pptx"])
+def test_a_linked_picture_is_left_out_and_nothing_else(package: bytes, place: str) -> None:
+    pictures, made = rewritten(office.linked_picture(package, place))
+    assert pictures == [place]
+    assert prescan(io.BytesIO(made), kind(package)).pictures == []
+    assert not [name for name, data in office.parts(made).items() if place.encode() in data]
+    before, after = office.parts(office.linked_picture(package, place)), office.parts(made)
+    assert before.keys() == after.keys()
+    assert [name for name in before if before[name] != after[name]] == [
+        DOCUMENT_RELS if package is WORD else SLIDE_RELS
+    ]
+    assert len(re.findall(b"<Relationship ", b"".join(after.values()))) == len(
+        re.findall(b"<Relationship ", b"".join(office.parts(package).values()))
+    )
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_a_linked_picture_is_left_out_however_it_is_written(name: str) -> None:
+    pictures, made = rewritten(LINKED[name]())
+    assert len(pictures) == 1
+    assert prescan(io.BytesIO(made), "docx").pictures == []
 
 
 @pytest.mark.parametrize("name", HARMLESS)
@@ -257,7 +287,10 @@ def test_the_confined_scan_says_what_the_scan_says(tmp_path: Path) -> None:
     bad, good = tmp_path / "bad.docx", tmp_path / "good.docx"
     bad.write_bytes(HOSTILE["a DDE field"][0]())
     good.write_bytes(WORD)
-    scan(good, "docx")
+    assert scan(good, "docx").pictures == []
+    good.write_bytes(office.linked_picture(WORD, "http://a/b.png"))
+    linked = scan(good, "docx")
+    assert (linked.pictures, list(linked.parts)) == (["http://a/b.png"], [DOCUMENT_RELS])
     problem = refused(lambda: scan(bad, "docx"))
     assert (problem.detail, problem.hint) == (DDE, "Replace the field by its text, and send it again.")
 
@@ -272,6 +305,7 @@ def test_a_scan_that_fails_is_a_refusal(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(scanning, "python", lambda *_: (command, {}))
     monkeypatch.setattr(scanning, "TIMEOUT_S", 1.0)
     start = time.monotonic()
+    (tmp_path / "any.docx").touch()
     problem = refused(lambda: scan(tmp_path / "any.docx", "docx"))
     assert time.monotonic() - start < 10
     assert problem.detail == "The document cannot be checked: it is too large or damaged."

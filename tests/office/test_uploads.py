@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pikepdf
 import pytest
 from werkzeug.test import TestResponse
 
@@ -76,6 +77,23 @@ def test_an_office_document_is_shared_as_the_pdf_made_of_it(
     text = world.http.get(f"/{made['shortId']}/text/1.json?v=1", buffered=True).get_json()
     assert words in "".join("".join(box[4] for box in text["boxes"]).split())
     assert [path.read_bytes() for path in left(world)] == [stored.data]
+
+
+def test_a_linked_picture_is_left_out_and_the_sender_is_told(world: World, tmp_path: Path) -> None:
+    """Of a picture elsewhere not even the address comes near LibreOffice."""
+    secret = tmp_path / "secret.png"
+    secret.write_bytes(office.picture((33, 33)))
+    linked = office.linked_picture(office.word("Good news"), secret.as_uri())
+    with listening(world) as base, Client(base, world.pia.key) as client:
+        made = client.files.upload(io.BytesIO(linked), "news.docx")
+        assert made["leftOut"] == [secret.as_uri()]
+        assert made["message"] == "The file is shared. Linked pictures were left out: secret.png."
+        again = client.files.replace(made["uuid"], io.BytesIO(linked), "news.docx")
+        assert again["leftOut"] == [secret.as_uri()]
+    stored = world.pia.get(f"/api/v1/files/{made['uuid']}/content", buffered=True).data
+    assert secret.read_bytes() not in stored
+    with pikepdf.open(io.BytesIO(stored)) as pdf:
+        assert not [value for value in pdf.objects if isinstance(value, pikepdf.Stream) and "/Width" in value]
 
 
 def test_what_a_document_is_is_decided_by_its_bytes(world: World, documents: dict[str, bytes]) -> None:

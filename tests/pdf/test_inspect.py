@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pikepdf
@@ -9,7 +10,7 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf.engine import Engine
-from tests.support import pdfs
+from tests.support import hostile_pdfs, pdfs
 
 Put = Callable[..., Path]
 
@@ -52,6 +53,48 @@ def test_a_user_password_is_refused_with_the_way_out(engine: Engine, put: Put) -
 def test_what_cannot_be_opened_is_unprocessable(engine: Engine, put: Put, make: Callable[[], bytes]) -> None:
     problem = refusal(engine, put(make()))
     assert (problem.status, problem.detail) == (422, "The file cannot be read as a PDF.")
+
+
+@pytest.mark.parametrize("locked_first", [True, False])
+def test_a_broken_file_needs_no_password_whatever_was_opened_before(put: Put, locked_first: bool) -> None:
+    """The library keeps the error of the file before; it must not tell one account about a file of another."""
+    order = [put(pdfs.encrypted(user="open sesame"), "locked.pdf"), put(pdfs.no_pages(), "empty.pdf")]
+    expected = ["The PDF needs a password to be opened.", "The file cannot be read as a PDF."]
+    step = 1 if locked_first else -1
+    with closing(Engine(workers=1)) as engine:
+        assert [refusal(engine, path).detail for path in order[::step]] == expected[::step]
+        assert len(engine.pids()) == 1
+
+
+@pytest.mark.parametrize(
+    ("whole", "broken"),
+    [(b" >>\nstartxref", b"\nstartxref"), (b"/Type /Page /Parent", b"/Type /Font /Parent")],
+    ids=["trailer is not closed", "page is called a font"],
+)
+def test_a_damaged_file_that_can_be_repaired_is_shown_and_stays_as_sent(
+    engine: Engine, put: Put, whole: bytes, broken: bytes
+) -> None:
+    data = pdfs.simple_pdf(1).replace(whole, broken)
+    path = put(data)
+    assert engine.inspect(path).total_pages == 1
+    assert [box.text for box in engine.text(path, 1).boxes] == ["Page 1 of 1"]
+    assert engine.render(path, 1, 800) == engine.render(put(pdfs.simple_pdf(1), "whole.pdf"), 1, 800)
+    assert path.read_bytes() == data
+
+
+def test_a_first_page_that_cannot_be_drawn_is_refused_and_a_slow_one_is_noted(put: Put) -> None:
+    with closing(Engine(workers=1, memory_bytes=256 << 20)) as engine:
+        problem = refusal(
+            engine,
+            put(
+                pdfs.simple_pdf(1).replace(b"/Kids [", b"/Kids [99 0 R ").replace(b"/Count 1 ", b"/Count 2 "),
+                "nothing.pdf",
+            ),
+        )
+        assert (problem.status, problem.detail) == (422, "Page 1 of the PDF cannot be drawn.")
+        assert refusal(engine, put(hostile_pdfs.memory_bomb(), "bomb.pdf")).status == 422
+        assert engine.inspect(put(hostile_pdfs.slow_page(), "slow.pdf")).is_slow
+        assert not engine.inspect(put(hostile_pdfs.paced_pages("fs"), "quick.pdf")).is_slow
 
 
 def test_more_than_fifty_thousand_pages_are_refused(engine: Engine, put: Put) -> None:

@@ -159,3 +159,22 @@ def test_a_watermark_that_goes_beyond_the_edges_is_no_finding(found: Callable[..
 
 def test_text_in_the_visible_part_of_a_cropped_page_is_no_finding(found: Callable[..., object]) -> None:
     assert found(SECRET, page(CropBox=Array([50, 600, 600, 780]))) == []
+
+
+def test_the_marks_of_a_printer_beside_a_cropped_page_are_but_a_note(found: Callable[..., object]) -> None:
+    """The name of the file and the day, between what is trimmed and the edge of the sheet."""
+    sheet = page(MediaBox=Array([0, 0, 700, 880]), CropBox=Array([44, 44, 656, 836]), TrimBox=Array([44, 44, 656, 836]))
+    slug = lines_content("Report.indd 3 2026-05-12 10:33", size=8, left=60, top=12)
+    assert found(lines_content("Words") + " " + slug, sheet) == [("cropped-text", "note", 1)]
+    assert found(lines_content("Words") + " " + lines_content("x" * 300, size=1, left=60, top=12), sheet) == CROPPED
+
+
+@pytest.mark.parametrize("turn", [0, 90, 180, 270])
+def test_a_turned_page_hides_nothing_by_that(found: Callable[..., object], turn: int) -> None:
+    """Wide pages are often tall ones that are turned."""
+    words = lines_content("Words at the edge", left=4, top=780) + " " + lines_content("and below", left=4, top=4)
+    assert found(words, page(Rotate=turn)) == []
+
+
+def test_text_that_is_partly_outside_is_no_finding(found: Callable[..., object]) -> None:
+    assert found(lines_content("Half of this line is beyond the edge", left=450)) == []

@@ -75,10 +75,10 @@ def test_an_image_that_cannot_be_read_leaves_the_palette_out(
     engine: Engine, put: Put, image: tuple[int, int, bytes], side: float
 ) -> None:
     path = put(picture_pdf([image], [side]))
-    began = time.monotonic()
-    assert palette(engine, path) is None
-    assert time.monotonic() - began < 3
     assert engine.inspect(path).total_pages == 2
+    began = time.monotonic()
+    assert engine.palette(path) is None
+    assert time.monotonic() - began < 3
 
 
 def test_a_page_is_drawn_the_same_after_its_palette_was_told(engine: Engine, put: Put) -> None:
@@ -108,7 +108,7 @@ def test_a_first_page_that_stalls_the_engine_is_given_up_in_time(engine: Engine,
     began = time.monotonic()
     assert engine.palette(stalling) is None
     assert time.monotonic() - began < 4
-    assert engine.inspect(stalling).total_pages > 0
+    assert engine.inspect(put(simple_pdf(3), "next.pdf")).total_pages == 3
 
 
 def test_a_closed_engine_tells_no_palette(put: Put) -> None:

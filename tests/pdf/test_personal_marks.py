@@ -11,6 +11,7 @@ import pypdfium2
 import pytest
 from PIL import Image, ImageChops
 
+from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import Derivation, Engine, Mark, Unrenderable
 from docshare.server.pdf.pages import PageStore
 from tests.support import pdfs
@@ -25,7 +26,7 @@ class WeakEngine(Engine):
 
     tried = 0
 
-    def derive(self, path: Path, wanted: Derivation, sink: IO[bytes]) -> None:
+    def derive(self, path: Path, wanted: Derivation, sink: IO[bytes], tenant: Tenant | None = None) -> None:
         self.tried += 1
         raise Unrenderable("the page crashes the engine", lasting=True)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageChops
 
-from docshare.server.pdf.engine import Engine, PageText, TextBox
+from docshare.server.pdf.answers import PageText, TextBox
+from docshare.server.pdf.engine import Engine
 from tests.support import pdfs
 
 Put = Callable[..., Path]

@@ -257,3 +257,42 @@ def no_pages() -> bytes:
 def huge_page() -> bytes:
     """A legal page of 3 x 14,400 points: at 1,600 pixels wide it would be 7.7 million pixels high."""
     return sheets_pdf([Sheet("0 g 0 0 3 7200 re f", (3, 14_400))])
+
+
+def miscounted() -> bytes:
+    """Three pages in a tree that counts two: libraries disagree on how many there are."""
+    return simple_pdf(3).replace(b"/Count 3", b"/Count 2")
+
+
+def without_page_tree() -> bytes:
+    """A catalog that leads to something else; engines that open it at all show an empty page."""
+    writer = Writer()
+    root = writer.reserve()
+    script = writer.add("<< /S /JavaScript /JS (0) >>")
+    writer.put(root, f"<< /Type /Catalog /Pages {script} 0 R >>")
+    return writer.finish(root)
+
+
+def unfinished_contents() -> bytes:
+    """Two pages whose instructions break off inside an array inside a dictionary."""
+    return sheets_pdf([Sheet(lines_content(f"Page {page} of 2") + " <<[(") for page in (1, 2)])
+
+
+def undecodable_form() -> bytes:
+    """Two pages that draw a form which is not compressed in the way it says."""
+    writer = Writer()
+    root, tree = writer.reserve(), writer.reserve()
+    font = writer.add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+    form = writer.stream(b"!!!!~~~zzz", "/Type /XObject /Subtype /Form /BBox [0 0 612 792] /Filter /ASCII85Decode")
+    pages = []
+    for page in (1, 2):
+        content = writer.stream(f"/Fm Do {lines_content(f'Page {page} of 2')}")
+        pages.append(
+            writer.add(
+                f"<< /Type /Page /Parent {tree} 0 R /MediaBox [0 0 612 792] /Contents {content} 0 R "
+                f"/Resources << /Font << /F1 {font} 0 R >> /XObject << /Fm {form} 0 R >> >> >>"
+            )
+        )
+    writer.put(tree, f"<< /Type /Pages /Count 2 /Kids [{pages[0]} 0 R {pages[1]} 0 R] >>")
+    writer.put(root, f"<< /Type /Catalog /Pages {tree} 0 R >>")
+    return writer.finish(root)

@@ -54,7 +54,8 @@ def objects(base_url: str, rows: Iterable[FileRow]) -> Iterator[str]:
     """The JSON text of the File object of each row: byte for byte that of ``represent.file``."""
     shapes: dict[tuple[Any, ...], Draw] = {}
     for row in rows:
-        key = (_SHAPE(row), row[_SLUG] is None, row[_EXPIRY] is None, row[_BURNED] is None, row[_LIMIT] is None)
+        absent = (row[_SLUG] is None, row[_EXPIRY] is None, row[_BURNED] is None, row[_LIMIT] is None)
+        key = (_SHAPE(row), *absent, row.total_pages if _has_range(row) else None)
         draw = shapes.get(key)
         if draw is None:
             if len(shapes) >= _SHAPES:
@@ -76,7 +77,14 @@ def _drawer(base_url: str, row: FileRow) -> Draw:
 def _markers(row: FileRow) -> dict[str, Any]:
     """A marker for each value of ``row`` that is filled in and set."""
     marked: dict[str, Any] = {name: f"{_MARK}{name}{_MARK}" for name in (*_NUMBERS, *_WORDS)} | _MARKED_TIMES
+    if _has_range(row):
+        del marked["total_pages"]
     return {name: mark for name, mark in marked.items() if row[_AT[name]] is not None}
+
+
+def _has_range(row: FileRow) -> bool:
+    """Whether the number of pages decides what else is shown: a range may lie outside of the document."""
+    return '"pageRange"' in row.settings
 
 
 def _filling(marked: str) -> Draw:

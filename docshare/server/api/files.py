@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 
 from flask import Response, request
 
@@ -9,6 +10,7 @@ from docshare.contract.problems import Problem
 from docshare.contract.wire import instant
 from docshare.server import uploads
 from docshare.server.api import answers, file_list, represent
+from docshare.server.compression import open_gzip
 from docshare.server.headers import content_disposition
 from docshare.server.multipart import FORM, FORM_ERROR, ReceivedFile
 from docshare.server.services import files, intake
@@ -20,9 +22,10 @@ _HELD_BYTES = 1 << 20  # of an answer that stands in memory
 
 def upload(caller: Caller) -> Response:
     """``POST /files``: store the PDF in the multipart part ``file``; the upload result."""
-    row = intake.take(rt(), caller, received_file(lambda length: intake.admit(rt(), caller, length)))
-    link = represent.share_url(rt().config.base_url, row.short_id)
-    return answers.json({"uuid": row.uuid, "shortId": row.short_id, "shareUrl": link, "message": "The file is shared."})
+    taken = intake.take(rt(), caller, received_file(lambda length: intake.admit(rt(), caller, length)))
+    link = represent.share_url(rt().config.base_url, taken.row.short_id)
+    said = represent.remarks("The file is shared.", taken.warning, taken.left_out)
+    return answers.json({"uuid": taken.row.uuid, "shortId": taken.row.short_id, "shareUrl": link, **said})
 
 
 def received_file(admit: Callable[[int], int]) -> ReceivedFile:
@@ -71,24 +74,26 @@ def list_files(caller: Caller) -> Response:
         held += block
         if len(held) > _HELD_BYTES:
             return _spooled(held, blocks)
-    return Response(bytes(held), content_type=answers.JSON_TYPE)
+    return answers.negotiated(bytes(held))
 
 
 def _spooled(held: bytearray, rest: Iterator[bytes]) -> Response:
     """A long answer, written down first: a slow reader holds neither a thread nor a read transaction then."""
     spool = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
-    spool.write(held)
-    for block in rest:
-        spool.write(block)
+    packed = answers.takes_gzip()
+    with open_gzip(spool) if packed else nullcontext(spool) as target:
+        target.write(held)
+        for block in rest:
+            target.write(block)
     size = spool.tell()
     spool.seek(0)
-    return answers.from_file(spool, size, answers.JSON_TYPE)
+    return answers.allow_compressed(answers.from_file(spool, size, answers.JSON_TYPE), packed)
 
 
 def show(caller: Caller, name: str) -> Response:
     """``GET /files/{id}``: the File with its revisions."""
     row, revisions = files.show(rt(), caller, name)
-    return answers.json(represent.file(rt().config.base_url, row, revisions))
+    return answers.json(represent.file(rt().config.base_url, row, revisions), compress=True)
 
 
 def delete(caller: Caller, name: str) -> Response:

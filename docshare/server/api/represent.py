@@ -7,9 +7,11 @@ from typing import Any
 from docshare.contract.plans import PLAN_LIMITS
 from docshare.contract.settings import SETTINGS
 from docshare.contract.wire import instant, present
+from docshare.server.services import page_range
 from docshare.server.services.activity_feed import ActivityRow
 from docshare.server.services.assets import AssetRow
 from docshare.server.services.callers import Caller
+from docshare.server.services.downloads import warning
 from docshare.server.services.feed import Row
 from docshare.server.services.files import FileRow, RevisionRow
 from docshare.server.services.invites import InviteRow
@@ -17,6 +19,9 @@ from docshare.server.services.public import Notice
 from docshare.server.services.variants import VariantRow
 
 _DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()}
+# Of pictures that were left out: named in a message, and listed.
+_NAMED, _LISTED = 3, 100
+_NAME_CHARS, _ADDRESS_CHARS = 60, 500
 _WHY = {
     "expired": "The owner set a date for this link to end, and that date has passed.",
     "burned": "This link could be opened a limited number of times, and all of them have been taken.",
@@ -26,6 +31,20 @@ _WHY = {
 def share_url(base_url: str, short_id: str) -> str:
     """The address a reader opens."""
     return f"{base_url}/{short_id}"
+
+
+def remarks(message: str, warning: str | None, pictures: Sequence[str]) -> dict[str, Any]:
+    """Return the ``message`` of a result, the ``warning`` about its document, and the linked pictures that its
+    conversion left out, if there are any."""
+    said = present({"message": message, "warning": warning})
+    return {**said, **_left_out(message, pictures)} if pictures else said
+
+
+def _left_out(message: str, pictures: Sequence[str]) -> dict[str, Any]:
+    named = ", ".join(address.replace("\\", "/").rpartition("/")[2][:_NAME_CHARS] for address in pictures[:_NAMED])
+    more = f" and {len(pictures) - _NAMED} more" if len(pictures) > _NAMED else ""
+    said = f"{message} Linked pictures were left out: {named}{more}."
+    return {"message": said, "leftOut": [address[:_ADDRESS_CHARS] for address in pictures[:_LISTED]]}
 
 
 def file(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = None) -> dict[str, Any]:
@@ -68,8 +87,10 @@ def file(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = 
             "gateFields": settings["gateFields"],
             "gateDomains": settings["gateDomains"],
             "pageRange": settings["pageRange"],
+            "pageRangeEmpty": page_range.has_no_page(row.total_pages, settings["pageRange"]) or None,
             "shareUrl": share_url(base_url, row.short_id),
             "sha256": row.sha256,
+            "downloadWarning": warning(row.download_warning),
         }
     )
 
@@ -88,16 +109,19 @@ def revision(row: RevisionRow) -> dict[str, Any]:
 
 def variant(base_url: str, row: VariantRow) -> dict[str, Any]:
     """The Variant object (section Variant)."""
+    overrides = json.loads(row.overrides)
     return present(
         {
             "uuid": row.uuid,
             "shortId": row.short_id,
             "url": share_url(base_url, row.short_id),
             "label": row.label,
-            "overrides": json.loads(row.overrides),
+            "overrides": overrides,
             "revoked": row.revoked_at is not None,
             "redacted": row.redacted_at is not None,
+            "pageRangeEmpty": page_range.has_no_page(row.total_pages, overrides.get("pageRange")) or None,
             "createdAt": instant(row.created_at),
+            "downloadWarning": warning(row.download_warning),
         }
     )
 

@@ -2,17 +2,20 @@
 
 from flask import Response, request
 
+from docshare.contract.problems import Problem
 from docshare.server.api import answers, bodies, represent
 from docshare.server.services import variants
 from docshare.server.services.callers import Caller
 from docshare.server.shell import rt
+
+_REDACT = "redact"
 
 
 def list_variants(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/variants``: all of them, newest first."""
     base_url = rt().config.base_url
     rows = variants.list_variants(rt(), caller, name)
-    return answers.json({"variants": [represent.variant(base_url, row) for row in rows]})
+    return answers.json({"variants": [represent.variant(base_url, row) for row in rows]}, compress=True)
 
 
 def create(caller: Caller, name: str) -> Response:
@@ -30,8 +33,14 @@ def update(caller: Caller, name: str, variant: str) -> Response:
 
 
 def delete(caller: Caller, name: str, variant: str) -> Response:
-    """``DELETE /files/{id}/variants/{variantUuid}``: 204. Exactly ``redact=1`` erases the label and keeps the link."""
-    # Spec gap: like ``purge``, any other value is none: the label of a deleted variant is not shown any more either.
-    act = variants.redact if request.args.getlist("redact") == ["1"] else variants.delete
+    """``DELETE /files/{id}/variants/{variantUuid}``: 204. ``redact=1`` erases the label and keeps the link.
+
+    Raises ``bad_request`` for any other value or spelling: a misspelled redaction must not delete the variant.
+    """
+    asked = [(key, value) for key, value in request.args.items(multi=True) if key.lower() == _REDACT]
+    if asked not in ([], [(_REDACT, "1")]):
+        hint = "Send redact=1 to erase the label and keep the link, or leave redact out to delete the variant."
+        raise Problem("bad_request", "redact must be 1.", hint=hint)
+    act = variants.redact if asked else variants.delete
     act(rt(), caller, name, variant)
     return Response(status=204)

@@ -22,7 +22,8 @@ from docshare.contract.problems import Problem
 from docshare.server.blobs import Part
 from docshare.server.office import environment
 from docshare.server.office.jail import LEVELS, Order
-from docshare.server.office.package import open_package, refusal
+from docshare.server.office.package import open_package, refusal, rewrite
+from docshare.server.office.prescan import Linked
 from docshare.server.office.process import Jailed, LateError, SetupError
 from docshare.server.office.profile import write_profile
 from docshare.server.office.scan import scan
@@ -55,10 +56,7 @@ _FILTERS = {
     "pptx": _Filters("Impress MS PowerPoint 2007 XML", "impress_pdf_Export"),
     "ppt": _Filters("MS PowerPoint 97", "impress_pdf_Export"),
 }
-_WARNINGS = {
-    "network": "LibreOffice has no network but sees the files of this host: no mounts in a user namespace are allowed",
-    "bare": "LibreOffice has network and files of this host: it is kept apart only where user namespaces are allowed",
-}
+_NOT_APART: dict[str, tuple[str, ...]] = {"jail": (), "network": ("root",), "bare": ("namespaces", "root")}
 _SCANNED = ("docx", "pptx")  # a .ppt has no parts that could be judged apart: the jail alone holds it
 
 
@@ -73,7 +71,8 @@ class Converter:
 
     Parameters: ``tmp`` a directory for what lives only during a conversion (empty it before the first); ``program``
     LibreOffice's launcher or None; ``slots`` conversions at once; ``timeout_s`` wall clock of one; ``patience_s`` how
-    long a caller waits for a slot, and ``max_waiting`` how many may.
+    long a caller waits for a slot, and ``max_waiting`` how many may; ``required``: LibreOffice runs in the jail with
+    every layer of confinement, or not at all. ``missing``, once ``level`` is known: the layers that are not there.
     """
 
     def __init__(
@@ -85,7 +84,10 @@ class Converter:
         timeout_s: float = _TIMEOUT_S,
         patience_s: float = _PATIENCE_S,
         max_waiting: int = 2,
+        required: bool = False,
     ) -> None:
+        self.missing: tuple[str, ...] = ()
+        self._required = required
         self._tmp = tmp.resolve()
         self._program = program
         self._timeout_s = timeout_s
@@ -112,8 +114,9 @@ class Converter:
                 self._level = self._probe()
             return self._level
 
-    def convert(self, source: Path, kind: str, part: Part) -> None:
-        """Write the PDF of the document at ``source`` into ``part``, which is empty.
+    def convert(self, source: Path, kind: str, part: Part) -> list[str]:
+        """Write the PDF of the document at ``source`` into ``part``, which is empty. Returns the addresses of linked
+        pictures, which were left out.
 
         ``kind``: what it really is (``detect.kind_of``). Raises Problem ``payload_too_large`` (over the kind's cap),
         ``unprocessable`` (refused by the scan, unreadable, longer than the time limit), ``unavailable`` (LibreOffice
@@ -131,14 +134,17 @@ class Converter:
             with source.open("rb") as file:  # a bomb waits for no slot
                 open_package(file).close()
         with self._slots.taken():
-            if kind in _SCANNED:
-                scan(source, kind)
+            linked = scan(source, kind, required=self._required) if kind in _SCANNED else Linked([], {})
             level = self.level
             with self._workshop() as home:
                 document = home / f"document.{kind}"
-                shutil.copyfile(source, document)
+                if linked.pictures:
+                    _leave_out(source, document, kind, linked)
+                else:
+                    shutil.copyfile(source, document)
                 self._run(level, home, _arguments(document, kind), self._timeout_s)
                 _collect(home / "document.pdf", part)
+        return linked.pictures
 
     def close(self) -> None:
         """End running conversions; their callers, and those who wait or come later, get ``unavailable``."""
@@ -154,32 +160,37 @@ class Converter:
         for level in LEVELS:
             try:
                 with self._workshop() as home:
-                    status = self._start(level, home, ["--version"], _PROBE_S)
+                    status, missing = self._start(level, home, ["--version"], _PROBE_S)
             except SetupError as error:
                 _log.info("level %s: %s", level, error)
                 continue
             except LateError:
                 break  # says nothing about what the host allows
             if status == 0:
-                if level in _WARNINGS:
-                    _log.warning(_WARNINGS[level])
+                self.missing = (*_NOT_APART[level], *missing)
+                if self.missing:
+                    _log.warning("LibreOffice is confined without: %s; see docshare doctor", ", ".join(self.missing))
+                if self.missing and self._required:
+                    break
                 return level
         raise _not_starting()
 
     def _run(self, level: str, home: Path, arguments: list[str], timeout_s: float) -> None:
         """Have LibreOffice work in ``home``. Its exit status says nothing, so it is only logged."""
         try:
-            status = self._start(level, home, arguments, timeout_s)
+            status, missing = self._start(level, home, arguments, timeout_s)
         except LateError as error:
             _log.warning("a conversion was ended: %s", error)
             raise refusal("Converting the document takes too long.", "Export it as PDF and upload that.") from error
         except SetupError as error:
             _log.error("LibreOffice cannot be kept apart: %s", error)
             raise _not_starting() from error
+        if missing and self._required:
+            raise _not_starting()
         if status:
             _log.warning("LibreOffice ended with status %d", status)
 
-    def _start(self, level: str, home: Path, arguments: list[str], timeout_s: float) -> int:
+    def _start(self, level: str, home: Path, arguments: list[str], timeout_s: float) -> tuple[int, dict[str, str]]:
         jailed = Jailed(self._order(level, home, arguments))
         with self._lock:
             self._running.add(jailed)
@@ -187,7 +198,7 @@ class Converter:
         try:
             if closed:
                 jailed.interrupt()
-            return jailed.wait(timeout_s)
+            return jailed.wait(timeout_s), jailed.missing
         finally:
             with self._lock:
                 self._running.discard(jailed)
@@ -231,6 +242,14 @@ def _check_size(source: Path, kind: str) -> None:
     cap = DOCUMENTS[kind].cap
     if cap is not None and source.stat().st_size > cap:
         raise Problem("payload_too_large", f"The file is larger than {cap // MB} MB, the limit of .{kind} documents.")
+
+
+def _leave_out(source: Path, document: Path, kind: str, linked: Linked) -> None:
+    """Write ``source`` to ``document`` without its linked pictures. What LibreOffice gets is judged anew."""
+    with source.open("rb") as file, document.open("xb") as sink:
+        rewrite(file, sink, linked.parts)
+    if scan(document, kind).pictures:
+        raise refusal("The document takes a picture from outside of it.", "Embed linked pictures, and send it again.")
 
 
 def _arguments(document: Path, kind: str) -> list[str]:

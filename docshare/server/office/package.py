@@ -7,7 +7,7 @@ its own. Nothing is ever unpacked to a file.
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
 from docshare.contract.plans import MB
@@ -79,6 +79,21 @@ def read_part(package: zipfile.ZipFile, part: zipfile.ZipInfo) -> Iterator[bytes
         raise refusal(DAMAGED) from error
     if left:
         raise refusal(DAMAGED)
+
+
+def rewrite(source: BinaryIO, sink: BinaryIO, changed: Mapping[str, str]) -> None:
+    """Write the container in ``source`` to ``sink``, with the parts in ``changed`` replaced.
+
+    Raises as ``open_package`` and ``read_part``.
+    """
+    with open_package(source) as package, zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made:
+        for part in package.infolist():
+            if part.filename in changed:
+                made.writestr(part.filename, changed[part.filename])
+                continue
+            with made.open(part.filename, "w") as out:
+                for block in read_part(package, part):
+                    out.write(block)
 
 
 def _check_end(file: BinaryIO, size: int) -> None:

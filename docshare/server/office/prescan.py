@@ -10,8 +10,9 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 from urllib.parse import unquote
+from xml.sax.saxutils import quoteattr
 
 from docshare.server.office import markup
 from docshare.server.office.package import DAMAGED, open_package, read_part, refusal
@@ -30,8 +31,9 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:|[/\\]{2}", re.I)
 _LOCAL = re.compile(r"(?:file:///)?(?:[a-z]:[/\\]|/)?[^:/\\][^:]*", re.I)
 _LINKS = frozenset({"hyperlink", "hlinkClick", "hlinkHover", "hlinkMouseOver"})
 _TEMPLATE = frozenset({"attachedTemplate"})
+_NAMESPACE = "http://schemas.openxmlformats.org/package/2006/relationships"
+_ATTRIBUTES = ("Id", "Type", "Target", "TargetMode")
 _WORDS = {
-    "image": "a picture",
     "oleobject": "a linked object",
     "attachedtemplate": "a template on another machine",
     "audio": "a sound",
@@ -43,9 +45,19 @@ _WORDS = {
 }
 
 
-def prescan(file: BinaryIO, kind: str) -> None:
+class Linked(NamedTuple):
+    """The pictures that a package takes from other places: their addresses as written, and its relationship parts as
+    they are without them, by name."""
+
+    pictures: list[str]
+    parts: dict[str, str]
+
+
+def prescan(file: BinaryIO, kind: str) -> Linked:
     """Judge the package in ``file`` (seekable), a ``docx`` or ``pptx`` by its ``kind``. Memory and time grow with what
     it unpacks to, so this belongs in a confined process.
+
+    Returns the linked pictures: a package with any must not be converted before its parts are replaced.
 
     Raises Problem ``unprocessable``: as ``open_package``, and no main part of the kind, macros, a document type
     declaration, references to other places than plain hyperlinks, DDE fields, documents inside the text.
@@ -54,15 +66,22 @@ def prescan(file: BinaryIO, kind: str) -> None:
         parts = package.infolist()
         outside: dict[str, markup.Outside] = {}
         types: set[str] = set()
+        linked = Linked([], {})
         for part in parts:
             name = part.filename.casefold()
             if name == _CONTENT_TYPES:
                 types |= _declared_types(read_part(package, part))
             elif name.endswith(".rels"):
-                outside[_source(name)] = _relationships(read_part(package, part))
+                pictures: list[str] = []
+                rest: list[str] = []
+                outside[_source(name)] = _relationships(read_part(package, part), pictures, rest)
+                if pictures:
+                    linked.pictures.extend(pictures)
+                    linked.parts[part.filename] = f'<Relationships xmlns="{_NAMESPACE}">{"".join(rest)}</Relationships>'
         _check_types(types, kind)
         for part in parts:
             _check_part(package, part, outside)
+        return linked
 
 
 def _check_part(package: zipfile.ZipFile, part: zipfile.ZipInfo, outside: dict[str, markup.Outside]) -> None:
@@ -89,8 +108,11 @@ def _check_types(types: set[str], kind: str) -> None:
         raise refusal(DAMAGED)
 
 
-def _relationships(blocks: Iterable[bytes]) -> markup.Outside:
-    """The references of one part that lead out of the document: their ids, and which elements may use each."""
+def _relationships(blocks: Iterable[bytes], pictures: list[str], rest: list[str]) -> markup.Outside:
+    """The references of one part that lead out of the document: their ids, and which elements may use each.
+
+    The addresses of linked pictures are added to ``pictures``, everything else, as XML, to ``rest``.
+    """
     outside: markup.Outside = {}
     for element, attributes in markup.elements(blocks):
         if element != "Relationship":
@@ -104,7 +126,13 @@ def _relationships(blocks: Iterable[bytes]) -> markup.Outside:
             )
         if kind == "vbaproject":
             raise _macros()
-        if attributes.get("TargetMode", "").strip().casefold() == "external" or _SCHEME.match(target):
+        leads_out = attributes.get("TargetMode", "").strip().casefold() == "external" or _SCHEME.match(target)
+        if leads_out and kind == "image":
+            pictures.append(target)
+            continue
+        shown = (f" {key}={quoteattr(attributes[key])}" for key in _ATTRIBUTES if key in attributes)
+        rest.append(f"<Relationship{''.join(shown)}/>")
+        if leads_out:
             outside[attributes.get("Id", "")] = _permitted(kind, target)
     return outside
 

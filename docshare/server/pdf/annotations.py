@@ -46,36 +46,38 @@ class Annotations:
         self._reducer = reducer
         self._named = _named_destinations(pdf)
 
-    def of(self, page: Any, number: int) -> Array:
-        """New annotations of ``page``, the ``number``-th kept one (0-based)."""
+    def of(self, page: Any, number: int, resources: Any) -> Array:
+        """New annotations of ``page``, the ``number``-th kept one (0-based), which has ``resources``."""
         kept = Array()
         old = page.get("/Annots")
         for annotation in list(old)[:_MOST] if isinstance(old, Array) else ():
             if isinstance(annotation, Dictionary):
-                made = self._made(annotation, number, len(kept))
+                made = self._made(annotation, number, len(kept), resources)
                 if made is not None:
                     kept.append(made)
         return kept
 
-    def _made(self, old: Any, page: int, place: int) -> Dictionary | None:
+    def _made(self, old: Any, page: int, place: int, resources: Any) -> Dictionary | None:
         kind = str(old.get("/Subtype", ""))
         if kind == "/Popup":
             return None
         new = Dictionary(Type=Name.Annot, Subtype=Name.Stamp)
         _take(old, new, _LOOKS)
         self._reducer.layer_of(new)
-        if kind == "/Link":
-            new.Subtype = Name.Link
-            _take(old, new, ("/QuadPoints", "/H"))
-            return new if self._leads(old, new, page, place) else None
         look = self._look(old)
-        if kind in _DRAWN:
+        if kind == "/Link":
+            if self._leads(old, new, page, place):
+                new.Subtype = Name.Link
+                _take(old, new, ("/QuadPoints", "/H"))
+            elif look is None:
+                return None
+        elif kind in _DRAWN:
             new.Subtype = Name(kind)
             _take(old, new, _SHAPES)
         elif look is None:
             return None  # there is nothing to see, and what it did is not kept
         if look is not None:
-            self._reducer.form(look)
+            self._reducer.look(look, resources)
             new.AP = Dictionary(N=look)
         return new
 

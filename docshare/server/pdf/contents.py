@@ -24,8 +24,8 @@ _NAMED: dict[str, tuple[str, int]] = {
     "BDC": ("/Properties", -1),
     "DP": ("/Properties", -1),
 }
-_SHOWING = frozenset({"Tj", "TJ", "'", '"'})
-_WANTED = " ".join([*_NAMED, *sorted(_SHOWING), "BI", "ID", "EI"])
+_NAMING = " ".join([*_NAMED, "BI", "ID", "EI"])
+_SHOWING = "Tj TJ ' \""
 
 
 class Use(NamedTuple):
@@ -35,32 +35,39 @@ class Use(NamedTuple):
     key: str
 
 
-class Used(NamedTuple):
-    """``names``: resources used; ``codes``: the bytes of all text shown, whatever the font."""
+def used(content: Any) -> frozenset[Use]:
+    """Return the resources that ``content``, a page or a stream of drawing instructions, names.
 
-    names: frozenset[Use]
-    codes: frozenset[int]
-
-
-def used(content: Any) -> Used:
-    """What ``content``, a page or a stream of drawing instructions, uses. Raises Refused ``contents`` if unreadable."""
+    Instructions that cannot be decoded name none; whether readers see more in them shows in the copy's pictures.
+    """
     names: set[Use] = set()
-    codes: set[int] = set()
+    for instruction in _parsed(content, _NAMING):
+        if isinstance(instruction, pikepdf.ContentStreamInlineImage):
+            names.update(_of_image(instruction))
+            continue
+        operands = instruction.operands
+        if len(operands):
+            category, place = _NAMED[str(instruction.operator)]
+            names.update(_name(category, operands[place]))
+    return frozenset(names)
+
+
+def codes(content: Any) -> frozenset[int]:
+    """Return the bytes of all text that ``content`` shows, whatever the font."""
+    found: set[int] = set()
+    for instruction in _parsed(content, _SHOWING):
+        for text in _texts(instruction.operands):
+            found.update(text)
+    return frozenset(found)
+
+
+def _parsed(content: Any, operators: str) -> Any:
     try:
-        for instruction in pikepdf.parse_content_stream(content, _WANTED):
-            if isinstance(instruction, pikepdf.ContentStreamInlineImage):
-                names.update(_of_image(instruction))
-                continue
-            operator, operands = str(instruction.operator), instruction.operands
-            if operator in _SHOWING:
-                for text in _texts(operands):
-                    codes.update(text)
-            elif len(operands):
-                category, place = _NAMED[operator]
-                names.update(_name(category, operands[place]))
-    except (pikepdf.PdfError, RuntimeError, TypeError, ValueError) as error:
+        return pikepdf.parse_content_stream(content, operators)
+    except pikepdf.PdfError:
+        return ()
+    except (RuntimeError, TypeError, ValueError) as error:
         raise Refused("contents") from error
-    return Used(frozenset(names), frozenset(codes))
 
 
 def _name(category: str, value: object) -> Iterator[Use]:

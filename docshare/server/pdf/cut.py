@@ -2,7 +2,7 @@
 
 This is an access control (hardening F13): page operations of every library carry parts of removed pages along. So the
 kept pages are first reduced to what their own drawing needs (``resources``, ``annotations``), then appended to a new
-document, whose unreferenced resources are removed; and what came out is compared with what may be in it (``leaks``).
+document; and what came out is compared with what may be in it (``leaks``) and with how it looked (``comparison``).
 Outline, attachments, form, scripts, structure tree, named destinations, metadata and page labels describe the whole
 document, so none of them is taken along. Layers of kept pages stay, shown or hidden as before.
 
@@ -36,12 +36,12 @@ def cut(source: pikepdf.Pdf, first: int, last: int) -> pikepdf.Pdf:
     reducer = Reducer()
     annotations = Annotations(source, {page.objgen: number for number, page in enumerate(pages)}, reducer)
     for number, page in enumerate(pages):
-        _reduce(page, reducer, annotations.of(page, number))
+        resources = inherited(page, "/Resources")
+        _reduce(page, reducer.page(page, resources), annotations.of(page, number, resources))
     reducer.finish()
     made = pikepdf.new()
     for page in pages:
         made.pages.append(pikepdf.Page(page))
-    made.remove_unreferenced_resources()
     for jump in annotations.jumps:
         link = made.pages[jump.page].obj.Annots[jump.annotation]
         link.Dest = Array([made.pages[jump.target].obj, *jump.place])
@@ -68,9 +68,8 @@ def draw_fields(source: pikepdf.Pdf) -> None:
         source.generate_appearance_streams()
 
 
-def _reduce(page: Any, reducer: Reducer, annotations: Array) -> None:
+def _reduce(page: Any, resources: Dictionary, annotations: Array) -> None:
     values = {key: inherited(page, key) for key in INHERITED}
-    resources = reducer.page(page, inherited(page, "/Resources"))
     keep_only(page, PAGE_KEYS)
     contents = page.get("/Contents")
     for stream in contents if isinstance(contents, Array) else (contents,):

@@ -2,7 +2,7 @@
 
 import io
 from functools import lru_cache
-from typing import Any
+from typing import Any, BinaryIO
 
 import PIL.Image
 import PIL.ImageDraw
@@ -28,19 +28,17 @@ def draw(image: PIL.Image.Image, text: str, opacity: float, density: str) -> Non
         image.paste((_GREY,) * len(image.getbands()), place, sheet)
 
 
-def stamped(path: str, mark: dict[str, Any]) -> bytes:
-    """The JPEG at ``path`` with ``mark`` (what ``draw`` takes) over it, compressed as it was.
+def stamped(file: BinaryIO, mark: dict[str, Any]) -> bytes:
+    """The JPEG in ``file`` with ``mark`` (what ``draw`` takes) over it, compressed as it was.
 
-    Raises Refused ``missing`` and ``page``.
+    Raises Refused ``page``.
     """
     out = io.BytesIO()
     try:
-        with PIL.Image.open(path, formats=("JPEG",)) as image:
+        with PIL.Image.open(file, formats=("JPEG",)) as image:
             image.load()
             draw(image, **mark)
             image.save(out, "JPEG", quality="keep")
-    except FileNotFoundError as error:
-        raise Refused("missing") from error
     except OSError as error:
         raise Refused("page") from error
     return out.getvalue()

@@ -8,7 +8,7 @@ Whatever else the finished bytes hold is a leak.
 import hashlib
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,19 +80,16 @@ def stream_print(stream: Any) -> bytes:
     return hashlib.sha256(stream.read_raw_bytes()).digest()
 
 
-def require_clean(source: str, first: int, last: int, made: bytes, own: Material) -> None:
-    """Compare ``made``, the finished document, with the pages ``first`` to ``last`` of the file at ``source``.
+def require_clean(opened: Callable[[], pikepdf.Pdf], first: int, last: int, made: bytes, own: Material) -> None:
+    """Compare ``made``, the finished document, with the pages ``first`` to ``last`` of the one that ``opened`` opens.
 
     Parameters: ``own`` what was drawn onto the pages. Raises Refused ``leak``.
     """
-    with pikepdf.open(source) as before:
+    with opened() as before:
         draw_fields(before)  # what a kept page shows of a form is not in the source as it stands
         allowed = _allowed([page.obj for page in before.pages[first - 1 : last]])
     with pikepdf.open(io.BytesIO(made)) as after:
-        _structure(after, last - first + 1)
-        found = Material()
-        for value, _ in _everything(after):
-            found.take(value)
+        found = _structure(after, last - first + 1)
     if (
         found.streams - allowed.streams - own.streams
         or found.strings - allowed.strings - own.strings
@@ -102,36 +99,35 @@ def require_clean(source: str, first: int, last: int, made: bytes, own: Material
 
 
 def _allowed(pages: list[Any]) -> Material:
-    """What may come from ``pages``. Contents name resources, and those may have contents: until nothing is new."""
-    said: set[str] = {f"/Default{model}" for model in ("Gray", "RGB", "CMYK")}
-    while True:
-        walk = _Walk(said)
-        for page in pages:
-            walk.page(page)
-        if walk.said == said:
-            return walk.found
-        said = walk.said
+    """What may come from ``pages``."""
+    walk = _Walk()
+    for page in pages:
+        walk.page(page)
+    return walk.found
 
 
 class _Walk:
-    """One walk from the kept pages; ``said`` are the names in their contents."""
+    """One walk from the kept pages. Contents name resources, and those may have contents: a resource waits for its name
+    to be said somewhere in what was reached."""
 
-    def __init__(self, said: set[str]) -> None:
+    def __init__(self) -> None:
         self.found = Material()
-        self.said = set(said)
-        self._known = said
+        self._said: set[str] = {f"/Default{model}" for model in ("Gray", "RGB", "CMYK")}
+        self._unsaid: dict[str, list[Any]] = {}
         self._seen: set[tuple[int, int]] = set()
+        self._waiting: list[tuple[Any, bool]] = []  # with whether its keys are names that contents must say
 
     def page(self, page: Any) -> None:
+        """Take in what ``page`` may bring."""
         for key in (*INHERITED, "/Resources"):
-            self._go(inherited(page, key), is_names=False)
+            self._go(inherited(page, key))
         contents = page.get("/Contents")
         for stream in contents if isinstance(contents, Array) else (contents,):
             self._listen(stream)
         for note in page.get("/Annots", ()):
             self._note(note)
         for key in PAGE_KEYS | {"/Annots"}:
-            self._go(page.get(key), is_names=False)
+            self._go(page.get(key))
 
     def _note(self, note: Any) -> None:
         """The one thing that is taken from where an annotation leads: an address on the web."""
@@ -139,44 +135,51 @@ class _Walk:
         if isinstance(action, Dictionary) and isinstance(action.get("/URI"), String):
             self.found.take(action.URI)
 
-    def _go(self, start: Any, *, is_names: bool) -> None:
-        waiting = [(start, is_names)]
-        while waiting:
-            value, names = waiting.pop()
+    def _go(self, start: Any) -> None:
+        self._waiting.append((start, False))
+        while self._waiting:
+            value, names = self._waiting.pop()
             if not isinstance(value, Object) or _is_elsewhere(value):
                 continue
-            if value.is_indirect and isinstance(value, Array | Dictionary | Stream):
-                if value.objgen in self._seen:
-                    continue
-                self._seen.add(value.objgen)
-            self._look(value)
-            if isinstance(value, Array):
-                waiting += [(item, False) for item in value]
-            elif isinstance(value, Dictionary | Stream):
-                waiting += self._followed(value, names)
+            if isinstance(value, Dictionary | Stream):
+                if self._is_new(value):
+                    self._look(value)
+                    self._follow(value, names)
+            elif isinstance(value, Array):
+                if self._is_new(value):
+                    self._waiting += [(item, False) for item in value if isinstance(item, Object)]
+            else:
+                self.found.take(value)
+
+    def _is_new(self, value: Any) -> bool:
+        if value.is_indirect:
+            if value.objgen in self._seen:
+                return False
+            self._seen.add(value.objgen)
+        return True
 
     def _look(self, value: Any) -> None:
-        if not isinstance(value, Dictionary | Stream):
-            self.found.take(value)
-            return
         if isinstance(value, Stream):
             self.found.take(value)
             if "/BBox" in value:
                 self._listen(value)
 
-    def _followed(self, value: Any, names: bool) -> Iterator[tuple[Any, bool]]:
-        """The entries of a dictionary to go on with. A part of the resources holds ``names`` that contents must say."""
+    def _follow(self, value: Any, names: bool) -> None:
+        """Go on with the entries of a dictionary. A part of the resources holds ``names`` that contents must say."""
         for key, entry in value.items():
             if names:
-                if key in self._known:
+                if key in self._said:
                     self.found.names.add(key)
-                    yield entry, False
+                    self._waiting.append((entry, False))
+                else:
+                    self._unsaid.setdefault(key, []).append(entry)
             elif key not in _LEADS_AWAY:
                 self.found.names.add(key)
                 if key == "/CharProcs":
                     for glyph in entry.values() if isinstance(entry, Dictionary) else ():
                         self._listen(glyph)
-                yield entry, key in CATEGORIES and isinstance(entry, Dictionary)
+                if isinstance(entry, Object):
+                    self._waiting.append((entry, key in CATEGORIES and isinstance(entry, Dictionary)))
 
     def _listen(self, stream: Any) -> None:
         if not isinstance(stream, Stream):
@@ -185,9 +188,16 @@ class _Walk:
             text = stream.read_bytes()
         except pikepdf.PdfError:
             return
-        for name in _NAME.findall(text):
+        for name in set(_NAME.findall(text)):
             plain = _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), name)
-            self.said.add("/" + plain.decode("utf-8", "surrogateescape"))
+            self._say("/" + plain.decode("utf-8", "surrogateescape"))
+
+    def _say(self, name: str) -> None:
+        self._said.add(name)
+        entries = self._unsaid.pop(name, ())
+        if entries:
+            self.found.names.add(name)
+            self._waiting += [(entry, False) for entry in entries]
 
 
 def _is_elsewhere(value: Any) -> bool:
@@ -222,11 +232,15 @@ def _stands_alone(value: Any) -> bool:
     return isinstance(value, Object) and value.is_indirect
 
 
-def _structure(pdf: pikepdf.Pdf, size: int) -> None:
-    """Only kept pages, and none of the places where documents keep what is about all of them."""
+def _structure(pdf: pikepdf.Pdf, size: int) -> Material:
+    """Return all that is in ``pdf``, which must have ``size`` pages, and none of the places where documents keep what
+    is about all of them. Raises Refused ``leak``.
+    """
+    found = Material()
     sheets = 0
     for value, names in _everything(pdf):
-        if isinstance(value, Dictionary | Stream) and not names:
+        found.take(value)
+        if not names and isinstance(value, Dictionary | Stream):
             kind = value.get("/Type")
             sheets += kind == Name.Page
             if str(kind) in _NEVER_TYPES or (kind != Name.Pages and not _NEVER.isdisjoint(value.keys())):
@@ -234,3 +248,4 @@ def _structure(pdf: pikepdf.Pdf, size: int) -> None:
     catalog, trailer = set(pdf.Root.keys()), set(pdf.trailer.keys())
     if len(pdf.pages) != size or sheets != size or catalog - _CATALOG or trailer - _TRAILER:
         raise Refused("leak")
+    return found

@@ -24,12 +24,14 @@ class Linter:
     """A worker for one file after the other; a context manager.
 
     Parameters: ``memory_bytes`` address space of the worker; ``timeout_s`` wall clock of one job, of which half is for
-    looking at pages: what is left then is told as a finding ``unchecked``.
+    looking at pages: what is left then is told as a finding ``unchecked``; ``required``: every layer of ``confine``
+    must hold, or no worker starts.
     """
 
-    def __init__(self, *, memory_bytes: int = 2 << 30, timeout_s: float = 90.0) -> None:
+    def __init__(self, *, memory_bytes: int = 2 << 30, timeout_s: float = 90.0, required: bool = False) -> None:
         self._memory_bytes = memory_bytes
         self._timeout_s = timeout_s
+        self._required = required
         self._child: Child | None = None
 
     def __enter__(self) -> Self:
@@ -81,7 +83,9 @@ class Linter:
     def _worker(self) -> Child:
         if self._child is None:
             try:
-                self._child = Child(memory_bytes=self._memory_bytes, timeout_s=self._timeout_s)
+                self._child = Child(
+                    memory_bytes=self._memory_bytes, timeout_s=self._timeout_s, required=self._required, edits=True
+                )
             except (BrokenWorkerError, LateWorkerError) as error:
                 raise Problem("unavailable", f"The PDF engine does not start: {error}.") from error
         return self._child

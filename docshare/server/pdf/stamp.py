@@ -1,6 +1,8 @@
 """A line of text over every page, again and again on the slant: the watermark. Runs inside the worker only."""
 
 import math
+import zlib
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -17,14 +19,17 @@ _LETTER: Box = (0.0, 0.0, 612.0, 792.0)
 _BEFORE, _AFTER = b"q\n", b"\nQ\n"
 
 
-def draw(pdf: pikepdf.Pdf, text: str, opacity: float, density: str) -> Material:
+def draw(pdf: pikepdf.Pdf, text: str, opacity: float, density: str, *, wrapped: bool = False) -> Material:
     """Draw ``text`` over every page of ``pdf``; returns what that has added to it.
 
-    Parameters: ``text`` in ASCII; ``opacity`` 0 to 1; ``density`` ``sparse``, ``normal`` or ``dense``.
+    Parameters: ``text`` in ASCII; ``opacity`` 0 to 1; ``density`` ``sparse``, ``normal`` or ``dense``; ``wrapped`` to
+    put what pages draw into forms first: instructions that break off in the middle would swallow the mark.
     """
     added = Material()
     forms: dict[tuple[float, ...], Any] = {}
     for page in pdf.pages:
+        if wrapped:
+            added.take(_wrap(pdf, page))
         box, turn = _box(page.obj), _turn(page.obj)
         key = (*box, turn)
         if key not in forms:
@@ -37,6 +42,22 @@ def draw(pdf: pikepdf.Pdf, text: str, opacity: float, density: str) -> Material:
             added.take(stream)
             page.contents_add(stream, prepend=first)
     return added
+
+
+def _wrap(pdf: pikepdf.Pdf, page: pikepdf.Page) -> Any:
+    """Let ``page`` draw nothing but a form that draws what it drew; returns the form."""
+    contents = page.obj.get("/Contents")
+    parts = []
+    for stream in contents if isinstance(contents, Array) else (contents,):
+        if isinstance(stream, Stream):
+            with suppress(pikepdf.PdfError):  # what cannot be decoded draws nothing
+                parts.append(stream.read_bytes())
+    form = Stream(pdf, zlib.compress(b"\n".join(parts)), Filter=Name.FlateDecode, Type=Name.XObject, Subtype=Name.Form)
+    form.BBox = Array([round(side, 3) for side in _box(page.obj)])
+    form.Resources = inherited(page.obj, "/Resources") or Dictionary()
+    page.obj.Resources = Dictionary(XObject=Dictionary(Page=pdf.make_indirect(form)))
+    page.obj.Contents = pdf.make_stream(b"/Page Do")
+    return form
 
 
 def _form(pdf: pikepdf.Pdf, box: Box, opacity: float, instructions: bytes) -> Any:

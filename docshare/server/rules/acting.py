@@ -1,10 +1,14 @@
 """What the page of a reader reports who reads on purpose (``docshare trigger``): the same beacons as a browser's. Pure.
 
-The pages are read one after the other, each as long as the others; then the page is hidden.
+The page stands open for a moment before anything is read, so that the session is never a short one and counts however
+often it is repeated. The pages are read one after the other, each as long as the others; then the page is hidden.
 """
 
 from typing import Any, NamedTuple
 
+from docshare.server.rules import reading
+
+OPEN_MS = reading.SHORT_MS  # between opening the page and reading it
 _EVERY_MS = 30_000  # of reading in one beacon. A page takes a second or more, so no beacon names too many.
 LEAST_PAGE_MS = 1_000
 
@@ -17,11 +21,12 @@ class Report(NamedTuple):
 
 
 def reports(pages: int, time_ms: int) -> list[Report]:
-    """The beacons of somebody who reads the first ``pages`` pages, which together takes ``time_ms``, and leaves.
+    """The beacons of somebody who reads the first ``pages`` pages, which together takes ``time_ms``, and leaves; from
+    the opening it takes ``OPEN_MS`` more.
 
     A page takes at least ``LEAST_PAGE_MS``: less was not seen (``reading.SEEN_MS``).
     """
-    chunks: list[list[dict[str, int]]] = [[]]
+    chunks: list[list[dict[str, int]]] = [[], []]
     for page in range(1, pages + 1):
         left, fresh = time_ms // pages + (page <= time_ms % pages), 1
         while left:
@@ -38,15 +43,15 @@ def _reports(chunks: list[list[dict[str, int]]]) -> list[Report]:
     sent: list[Report] = []
     after = 0
     for seq, chunk in enumerate(chunks):
-        after += _time(chunk)
-        turns = sum(page["views"] for page in chunk) - (seq == 0)  # to the first page nobody turns
+        after += _time(chunk) + (OPEN_MS if seq == 1 else 0)
+        turns = sum(page["views"] for page in chunk) - (seq == 1)  # to the first page nobody turns
         body = {
             "part": 0,
             "seq": seq,
             "ageMs": after,
             "visible": seq < len(chunks) - 1,
             "visibleMs": _time(chunk),
-            "input": True,
+            "input": seq > 0,
             "turns": turns,
             "backTurns": 0,
             "pages": chunk,

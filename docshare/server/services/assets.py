@@ -12,11 +12,12 @@ from docshare.contract.media import ASSET_KINDS
 from docshare.server.blobs import Part
 from docshare.server.models import Asset
 from docshare.server.multipart import ReceivedFile
+from docshare.server.pdf.budget import Tenant
 from docshare.server.rules import assets as rules
 from docshare.server.rules import intake as intake_rules
 from docshare.server.rules import mp3
 from docshare.server.runtime import Runtime
-from docshare.server.services import files
+from docshare.server.services import files, intake, tenants
 from docshare.server.services.callers import Caller, renewed
 from docshare.server.services.links import Link
 
@@ -68,7 +69,7 @@ def add(rt: Runtime, caller: Caller, name: str, kind: str | None, received: Rece
     media_type = rules.require_type(kind, part.head)
     made = rt.blobs.part()
     try:
-        _clean(rt, part.path, media_type, made)
+        _clean(rt, part, media_type, made, tenants.of_account(caller.account_id))
         size, blob = made.size, rt.blobs.keep(made)
     except OSError as error:
         raise intake_rules.no_room() from error
@@ -77,8 +78,8 @@ def add(rt: Runtime, caller: Caller, name: str, kind: str | None, received: Rece
     row = AssetRow(rt.uuid(), kind, media_type, size)
     try:
         replaced = _insert(rt, caller, name, row, blob)
-    except BaseException:
-        rt.blobs.delete(blob)
+    except BaseException as error:
+        intake.abandon(rt, blob, error)
         raise
     for old in replaced:
         # The rows are the truth from here on. Bytes that cannot be removed now go at the next start.
@@ -98,12 +99,12 @@ def shown(rt: Runtime, link: Link, asset_id: str) -> Shown | None:
     return None if found is None else Shown(rt.blobs.path(found[0]), found[1])
 
 
-def _clean(rt: Runtime, source: Path, media_type: str, made: Part) -> None:
-    """Write to ``made`` what is kept of the upload at ``source``: pixels or frames of sound, no metadata."""
+def _clean(rt: Runtime, source: Part, media_type: str, made: Part, owner: str) -> None:
+    """Write to ``made`` what is kept of the upload ``source``: pixels or frames of sound, no metadata."""
     if media_type != "audio/mpeg":
-        made.write(rt.engine.picture(source, media_type))
+        made.write(rt.engine.picture(source.path, media_type, Tenant(owner, source.sha256())))
         return
-    with source.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    with source.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for start, end in mp3.frames(data):
             made.write(data[start:end])
     if not made.size:

@@ -13,13 +13,24 @@ from docshare.contract.wire import present
 from docshare.server.pdf.engine import Derivation, Unrenderable
 from docshare.server.rules import downloads as rules
 from docshare.server.runtime import Runtime
-from docshare.server.services import activity, marking, page_range
+from docshare.server.services import activity, marking, page_range, tenants
 from docshare.server.services.links import Link
 
 _RETRY_S = "10"
 _APPEND = (
     "INSERT INTO download_rows (owner_id, file_id, hidden, read_at, country) "
     "SELECT owner_id, id, trashed_at IS NOT NULL, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL"
+)
+
+_WARNED = "SELECT 1 FROM {} WHERE id = ? AND download_warning IS NOT NULL"
+# Only while what was tried is still what is set: a later change has a trial of its own.
+_STORE_FILE = (
+    "UPDATE files SET download_warning = ? WHERE id = ? AND content_version = ? AND settings = ? "
+    "AND download_warning IS NOT ?"
+)
+_STORE_VARIANT = (
+    "UPDATE variants SET download_warning = ? WHERE id = ? AND overrides = ? AND download_warning IS NOT ? "
+    "AND EXISTS (SELECT 1 FROM files WHERE id = ? AND content_version = ? AND settings = ?)"
 )
 
 
@@ -47,20 +58,51 @@ def offered(rt: Runtime, link: Link, cookie: str | None) -> bool:
     return (form.is_owner or _allowed(link)) and rules.makeable(link.file.size, as_stored=form.wanted is None)
 
 
-def take(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None, country: str | None) -> Copy:
+def makeable(rt: Runtime, link: Link) -> bool:
+    """Whether the document behind ``link`` is small enough for what its readers may download of it, if they may."""
+    return not _allowed(link) or rules.makeable(link.file.size, as_stored=_for_reader(rt, link, None).wanted is None)
+
+
+def reader_copy(rt: Runtime, link: Link) -> Derivation | None:
+    """What readers of ``link`` who gave no address download; None where they get the stored bytes, or nothing."""
+    return _for_reader(rt, link, None).wanted if _allowed(link) and page_range.for_readers(link).size else None
+
+
+def warning(reason: str | None) -> str | None:
+    """Return what to tell the owner about a noted ``reason``; None for none."""
+    return rules.warning(reason)
+
+
+def note(rt: Runtime, link: Link, reason: str | None) -> None:
+    """Write down why the copy of ``link`` cannot be made, None for that it can."""
+    file, variant = link.file, link.variant
+    table, row_id = ("files", file.id) if variant is None else ("variants", variant.id)
+    if reason is None and rt.db.row(_WARNED.format(table), (row_id,)) is None:
+        return
+    standing = (file.id, file.content_version, file.settings)
+    with rt.db.write():
+        if variant is None:
+            rt.db.execute(_STORE_FILE, (reason, *standing, reason))
+        else:
+            rt.db.execute(_STORE_VARIANT, (reason, variant.id, variant.overrides, reason, *standing))
+
+
+def take(
+    rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None, country: str | None, address: str = ""
+) -> Copy:
     """Make the copy and write down that it was taken.
 
     Parameters: ``cookie`` the session cookie of whoever asks, ``viewer_token`` what their browser holds for the link;
-    ``country`` two letters or None. Raises Problem: ``forbidden`` when downloading is off or the copy cannot be made of
-    so large a document, ``unprocessable`` and ``unavailable`` when it cannot be made at all or now, ``not_found`` when
-    the bytes are gone.
+    ``country`` two letters or None, ``address`` theirs. Raises Problem: ``forbidden`` when downloading is off or the
+    copy cannot be made of so large a document, ``unprocessable`` and ``unavailable`` when it cannot be made at all or
+    now, ``not_found`` when the bytes are gone.
     """
     form = _form(rt, link, cookie, viewer_token)
     if not (form.is_owner or _allowed(link)):
         raise Problem("forbidden", "The owner of this document has not allowed downloading it.")
     if not rules.makeable(link.file.size, as_stored=form.wanted is None):
         raise Problem("forbidden", "This document is too large to be downloaded in the form that its owner allows.")
-    copy = _opened(rt, link, form)
+    copy = _opened(rt, link, form, address)
     try:
         _record(rt, link, form, country)
     except BaseException:
@@ -70,9 +112,13 @@ def take(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None, 
 
 
 def _form(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None = None) -> _Form:
-    file = link.file
     if page_range.is_owner(rt, link, cookie):
         return _Form(True, None)
+    return _for_reader(rt, link, viewer_token)
+
+
+def _for_reader(rt: Runtime, link: Link, viewer_token: str | None) -> _Form:
+    file = link.file
     shown, watermark = page_range.for_readers(link), marking.for_copy(rt, link, viewer_token)
     if watermark is not None:
         wanted = Derivation(file.total_pages, shown.first, shown.last, watermark.mark)
@@ -86,10 +132,10 @@ def _allowed(link: Link) -> bool:
     return rules.allowed(json.loads(link.file.settings), link.overrides)
 
 
-def _opened(rt: Runtime, link: Link, form: _Form) -> Copy:
+def _opened(rt: Runtime, link: Link, form: _Form, address: str) -> Copy:
     for _ in range(2):
         try:
-            file = _bytes(rt, link, form)
+            file = _bytes(rt, link, form, address)
         except FileNotFoundError:
             continue  # newer files pushed it out since it was found, or the document was destroyed
         size = file.seek(0, 2)
@@ -98,15 +144,18 @@ def _opened(rt: Runtime, link: Link, form: _Form) -> Copy:
     raise Problem("not_found", "There is no such link.")
 
 
-def _bytes(rt: Runtime, link: Link, form: _Form) -> IO[bytes]:
+def _bytes(rt: Runtime, link: Link, form: _Form, address: str) -> IO[bytes]:
     file, blob, wanted = link.file, rt.blobs.path(link.file.blob), form.wanted
     if wanted is None:
         return blob.open("rb")
-    asked = (file.uuid, file.content_version, blob, wanted)
+    asked = (file.uuid, file.content_version, blob, wanted, tenants.of_reader(file, address))
     try:
-        return rt.pages.copy(*asked) if form.personal else rt.pages.document(*asked).open("rb")
+        made = rt.pages.copy(*asked) if form.personal else rt.pages.document(*asked).open("rb")
+        note(rt, link, None)
+        return made
     except Unrenderable as error:
         if error.lasting:
+            note(rt, link, rules.reason(error.reason, lasting=True))
             detail = "This document cannot be downloaded in the form that its owner allows."
             raise Problem("unprocessable", detail, hint="Ask whoever sent the link for the document.") from error
         detail = "The copy cannot be made at the moment."

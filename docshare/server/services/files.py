@@ -38,6 +38,7 @@ class FileRow(NamedTuple):
     view_limit: int | None
     protected: int
     settings: str
+    download_warning: str | None
 
 
 class RevisionRow(NamedTuple):

@@ -1,22 +1,27 @@
 """Taking a document in: judged before its bytes where possible, stored, inspected, and only then a row."""
 
 import json
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import NamedTuple
 
 from docshare.contract import media
 from docshare.contract.plans import PLAN_LIMITS, Plan
+from docshare.server import faults
 from docshare.server.blobs import Part
 from docshare.server.models import File, Revision
 from docshare.server.multipart import ReceivedFile
 from docshare.server.office.detect import kind_of
-from docshare.server.pdf.engine import Inspection
+from docshare.server.pdf.answers import Inspection
+from docshare.server.pdf.budget import Tenant
 from docshare.server.rules import intake as rules
 from docshare.server.rules.names import clean_name
 from docshare.server.runtime import Runtime
-from docshare.server.services import short_ids
+from docshare.server.services import short_ids, tenants
 from docshare.server.services.callers import Caller, renewed
 
+_SLOW = "Page 1 takes more than 2 seconds to draw. Readers may get an error instead of its image."
 _COUNT_UP_TO = "SELECT COUNT(*) FROM (SELECT 1 FROM files WHERE owner_id = ? AND trashed_at IS NULL LIMIT ?)"
 
 
@@ -42,7 +47,8 @@ def admit_bytes(rt: Runtime, plan: Plan, length: int | None) -> int:
 @dataclass(frozen=True)
 class Document:
     """A PDF that was inspected and lies in the store, without a row yet. ``size`` in bytes; ``page_sizes`` as stored in
-    the row of a file."""
+    the row of a file; ``warning`` what its sender should know of it, one sentence; ``left_out`` the addresses of linked
+    pictures that a conversion left out."""
 
     name: str
     size: int
@@ -50,17 +56,28 @@ class Document:
     blob: str
     total_pages: int
     page_sizes: str
+    warning: str | None = None
+    left_out: tuple[str, ...] = ()
 
 
-def take(rt: Runtime, caller: Caller, received: ReceivedFile) -> File:
-    """Store an uploaded document as a new file of ``caller``; returns its row, durable. Raises as ``store`` and
-    ``create``."""
-    return create(rt, caller, store(rt, caller.plan, received))
+class Taken(NamedTuple):
+    """The row of a new file, the warning about its document, and the addresses of linked pictures that its conversion
+    left out."""
+
+    row: File
+    warning: str | None
+    left_out: tuple[str, ...]
 
 
-def store(rt: Runtime, plan: Plan, received: ReceivedFile) -> Document:
+def take(rt: Runtime, caller: Caller, received: ReceivedFile) -> Taken:
+    """Store an uploaded document as a new file of ``caller``; its row is durable. Raises as ``store``, ``create``."""
+    document = store(rt, caller.plan, received, tenants.of_account(caller.account_id))
+    return Taken(create(rt, caller, document), document.warning, document.left_out)
+
+
+def store(rt: Runtime, plan: Plan, received: ReceivedFile, owner: str) -> Document:
     """Check, convert if need be, inspect and store the bytes of ``received``; whoever gets the document writes its row
-    or deletes its blob.
+    or deletes its blob. ``owner``: as of ``tenants``, to whom the time of the PDF engine is charged.
 
     Spec: Upload details. A PDF is stored as sent. Of an office document the PDF made of it is stored, under the name
     that was sent: size and digest are the PDF's. ``received`` is used up at most on success; the shell discards it
@@ -69,30 +86,31 @@ def store(rt: Runtime, plan: Plan, received: ReceivedFile) -> Document:
     """
     name, part = clean_name(received.filename), received.part
     if media.detect_document(part.head) == "pdf":
-        return _store_pdf(rt, plan, name, part)
+        return _store_pdf(rt, plan, name, part, owner)
     kind = kind_of(part.path)
     rules.require_kind_size(plan, kind, part.size)
     made = rt.blobs.part()
     try:
-        _convert(rt, part, kind, made)
-        return _store_pdf(rt, plan, name, made)
+        left_out = _convert(rt, part, kind, made)
+        return replace(_store_pdf(rt, plan, name, made, owner), left_out=tuple(left_out))
     finally:
         made.discard()
 
 
-def _convert(rt: Runtime, source: Part, kind: str, made: Part) -> None:
+def _convert(rt: Runtime, source: Part, kind: str, made: Part) -> list[str]:
     try:
-        rt.converter.convert(source.path, kind, made)
+        return rt.converter.convert(source.path, kind, made)
     except OSError as error:
         raise rules.no_room() from error  # disk or process table are full: in both cases not now
 
 
-def _store_pdf(rt: Runtime, plan: Plan, name: str, part: Part) -> Document:
+def _store_pdf(rt: Runtime, plan: Plan, name: str, part: Part, owner: str) -> Document:
     rules.require_size(plan, part.size)
-    inspection = rt.engine.inspect(part.path)
     sha256, size = part.sha256(), part.size
+    inspection = rt.engine.inspect(part.path, Tenant(owner, sha256))
     blob = rt.blobs.keep(part)
-    return Document(name, size, sha256, blob, inspection.total_pages, _page_sizes(inspection))
+    warning = _SLOW if inspection.is_slow else None
+    return Document(name, size, sha256, blob, inspection.total_pages, _page_sizes(inspection), warning)
 
 
 def create(rt: Runtime, caller: Caller, document: Document) -> File:
@@ -107,10 +125,20 @@ def create(rt: Runtime, caller: Caller, document: Document) -> File:
             rules.require_size(caller.plan, document.size)
             require_slot(rt, caller.account_id, caller.plan)
             row = insert(rt, document, owner_id=caller.account_id, delete_at=None)
-    except BaseException:
-        rt.blobs.delete(document.blob)
+    except BaseException as error:
+        abandon(rt, document.blob, error)
         raise
     return row
+
+
+def abandon(rt: Runtime, blob: str, error: BaseException) -> None:
+    """Delete the bytes ``blob`` of a row that was not written because of ``error``.
+
+    They stay until the next start when the disk failed: the commit may come back after a crash, and needs them then.
+    """
+    if not faults.may_have_committed(error):
+        with suppress(OSError):
+            rt.blobs.delete(blob)
 
 
 def insert(rt: Runtime, document: Document, *, owner_id: int | None, delete_at: int | None) -> File:

@@ -33,6 +33,7 @@ class SharedFile(NamedTuple):
     protected: int  # whether a password is set
     view_limit: int | None
     frozen_at: int | None
+    sha256: str
 
 
 class SharedVariant(NamedTuple):
@@ -129,16 +130,6 @@ def owner_plan(rt: Runtime, link: Link) -> Plan:
     nobody's file is on Free."""
     found = rt.db.recall("SELECT plan FROM accounts WHERE id = ?", (link.file.owner_id,))
     return Plan(found[0]) if found else Plan.FREE
-
-
-def short_id_of(rt: Runtime, name: str) -> str | None:
-    """The short id that the link ``name`` (UUID or short id, never a slug) may tell its reader; None for what
-    ``resolve`` does not find."""
-    found = _by_id(rt, name)
-    if found is None or found[0].trashed_at is not None:
-        return None
-    file, _, whose = found
-    return (whose or file).short_id
 
 
 _Found = tuple[SharedFile, str, SharedVariant | SharedInvite | None]

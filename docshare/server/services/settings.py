@@ -11,7 +11,7 @@ from docshare.server.models import Asset, File, ShortId
 from docshare.server.rules import lifecycle, viewer_settings
 from docshare.server.rules import settings as rules
 from docshare.server.runtime import Runtime
-from docshare.server.services import designs, files, passwords
+from docshare.server.services import designs, files, passwords, trials
 from docshare.server.services.callers import Caller
 from docshare.server.services.files import FileRow
 from docshare.server.services.links import Link, owner_plan
@@ -19,6 +19,7 @@ from docshare.server.services.links import Link, owner_plan
 # What SQL looks for has a column; everything else stands in the JSON of ``settings``.
 _COLUMNS = {"password": "password_hash", "deleteAt": "delete_at", "viewLimit": "view_limit", "slug": "slug"}
 _IMAGES = ("logo", "background")  # kinds of assets
+_OF_COPIES = frozenset({"allowDownload", "pageRange", "viewerSettings", "watermark"})
 
 
 class Looks(NamedTuple):
@@ -30,6 +31,8 @@ class Looks(NamedTuple):
 
 def change(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> None:
     """Write the settings in ``body`` to the caller's file ``name`` (UUID or short id); any refusal changes nothing.
+
+    Where the settings decide what readers download, that is tried; a copy that cannot be made is a warning of the file.
 
     Raises ``not_found``; ``gone`` for a dead link; ``plan_required``, ``forbidden``, ``bad_request`` and
     ``payload_too_large`` as ``rules.settings.settle``; ``conflict`` for a slug that is taken.
@@ -46,6 +49,8 @@ def change(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> N
             _store(file, settled, now)
         if sent.get("detachDesignToolDesign"):
             designs.detach(rt, file.id)
+    if not _OF_COPIES.isdisjoint(sent):
+        trials.file(rt, file.uuid)
 
 
 def looks(rt: Runtime, link: Link) -> Looks:

@@ -11,7 +11,7 @@ from docshare.server.models import Variant
 from docshare.server.rules import variants as rules
 from docshare.server.rules.variants import Wish
 from docshare.server.runtime import Runtime
-from docshare.server.services import files, purging, short_ids
+from docshare.server.services import files, purging, short_ids, trials
 from docshare.server.services.callers import Caller
 from docshare.server.services.files import FileRow
 
@@ -27,11 +27,17 @@ class VariantRow(NamedTuple):
     created_at: int
     revoked_at: int | None
     redacted_at: int | None
+    download_warning: str | None
+    total_pages: int  # of the file
 
 
-_OF_FILE = f"SELECT {', '.join(VariantRow._fields)} FROM variants WHERE file_id = ?"  # noqa: S608 - columns from the row
-_LIST = f"{_OF_FILE} ORDER BY id DESC"
-_ONE = f"{_OF_FILE} AND uuid = ?"
+_COLUMNS = ", ".join(f"v.{name}" for name in VariantRow._fields[:-1])
+_OF_FILE = (
+    f"SELECT {_COLUMNS}, f.total_pages FROM variants v JOIN files f ON f.id = v.file_id "  # noqa: S608 - columns from the row
+    "WHERE v.file_id = ?"
+)
+_LIST = f"{_OF_FILE} ORDER BY v.id DESC"
+_ONE = f"{_OF_FILE} AND v.uuid = ?"
 _SAVE = "UPDATE variants SET label = ?, overrides = ?, revoked_at = ? WHERE id = ?"
 # Every place that keeps the label of a variant. Spec: Variant. Stored and pending payloads too: a redacted body differs
 # from that of the first attempt, and is signed afresh as every attempt is.
@@ -74,7 +80,9 @@ def create(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> V
             overrides=_stored(wish.overrides or {}),
             created_at=now,
         )
-        return _one(rt, file, made.uuid)
+    if wish.overrides:
+        trials.variant(rt, made.uuid)
+    return _one(rt, file, made.uuid)
 
 
 def update(rt: Runtime, caller: Caller, name: str, variant: str, body: Mapping[str, Any]) -> VariantRow:
@@ -97,7 +105,9 @@ def update(rt: Runtime, caller: Caller, name: str, variant: str, body: Mapping[s
         rt.db.execute(_SAVE, (label, overrides, revoked_at, row.id))
         if wish.revoked:
             purging.withdraw(rt, "variant_id", row.id)
-    return row._replace(label=label, overrides=overrides, revoked_at=revoked_at)
+    if wish.overrides is not None:
+        trials.variant(rt, row.uuid)
+    return _one(rt, file, row.uuid)
 
 
 def delete(rt: Runtime, caller: Caller, name: str, variant: str) -> None:

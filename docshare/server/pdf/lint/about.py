@@ -51,7 +51,7 @@ def look(pdf: pikepdf.Pdf, findings: Findings) -> None:
     xmp, raw = _xmp(pdf)
     people = Counter(_names(info, xmp, _PEOPLE, _PEOPLE_XMP))
     if people:
-        findings.add("author", "warning", f"The metadata names {listed(people)}.")
+        findings.add("author", "note", f"The metadata names {listed(people)}.")
     programs = Counter(_names(info, xmp, _PROGRAMS, _PROGRAMS_XMP))
     if programs:
         findings.add("producer", "note", f"Made with {listed(programs)}.")

@@ -7,7 +7,7 @@ Text under boxes stays: taking it out needs the program the document was made wi
 
 import io
 import re
-from typing import Any
+from typing import Any, BinaryIO
 
 import pikepdf
 from pikepdf import Array, Dictionary, Name, Stream, String
@@ -52,10 +52,10 @@ _SAFE_URL = re.compile(rb"(?:https?://|mailto:|tel:)[^\x00-\x20\x7f]+", re.IGNOR
 _MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, RuntimeError, TypeError, ValueError)
 
 
-def copy(path: str, *, keep_title: bool) -> bytes:
-    """The clean copy of the file at ``path``. Raises Refused: ``password``, ``broken``, ``missing``."""
+def copy(file: BinaryIO, *, keep_title: bool) -> bytes:
+    """The clean copy of the document in ``file``. Raises Refused: ``password``, ``broken``, ``missing``."""
     try:
-        with pikepdf.open(path) as pdf:
+        with pikepdf.open(file) as pdf:
             title = title_of(pdf) if keep_title else ""
             _flatten(pdf)
             _keep_what_shows(pdf)

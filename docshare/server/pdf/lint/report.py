@@ -15,27 +15,28 @@ _MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, Runt
 
 
 def report(documents: Documents, job: dict[str, Any]) -> bytes:
-    """The findings about the file at ``path`` of ``job`` as JSON, within about ``budget_s`` seconds.
+    """The findings about the ``file`` of ``job`` as JSON, within about ``budget_s`` seconds.
 
     Raises Refused: ``password``, ``protection``, ``broken``, ``missing``.
     """
     findings = Findings(job["budget_s"])
-    document = documents.open(job["path"])
-    _structure(job["path"], document, findings)
+    document = documents.open(job["file"])
+    try:
+        structure(document, findings)
+    except pikepdf.PasswordError as error:
+        raise Refused("password") from error
+    except (pikepdf.PdfError, *_MALFORMED):
+        findings.add("unchecked", "warning", "The file is damaged: nothing but what its pages show was looked at.")
     sight.look(document, findings)
     return json.dumps(findings.all()).encode("ascii")
 
 
-def _structure(path: str, document: Document, findings: Findings) -> None:
-    try:
-        with pikepdf.open(path) as pdf:
-            about.look(pdf, findings)
-            layers.look(pdf, findings)
-            Survey(pdf, findings).run()
-    except pikepdf.PasswordError as error:
-        raise Refused("password") from error
-    except (pikepdf.PdfError, *_MALFORMED) as error:
-        raise Refused("broken") from error
+def structure(document: Document, findings: Findings) -> None:
+    """Look at everything but the pictures of the pages. Raises what pikepdf raises for a file it cannot read."""
+    with pikepdf.open(document.reader()) as pdf:
+        about.look(pdf, findings)
+        layers.look(pdf, findings)
+        Survey(pdf, findings).run()
     document.file.seek(0)
     earlier = versions.earlier(document.file)
     if earlier:

@@ -29,6 +29,7 @@ _MAX_PIXELS = 16_000_000
 _DIFFERENT = 12  # of 255: less is rounding
 _LEAST = 2  # letters in a row; single ones are ornaments
 _LEAST_PALE = 4
+_MOST_SLUG = 200  # letters
 _SLIVER = 0.1  # of a letter may be seen: boxes are drawn by hand
 
 
@@ -82,7 +83,8 @@ def _page(page: pypdfium2.PdfPage, number: int, findings: Findings) -> None:
         suspects = _suspects(page, source.raw, shapes)
     if suspects.outside >= _LEAST:
         said = f"{some(suspects.outside, 'letter')} outside the visible part of the page can be found and copied."
-        findings.add("cropped-text", "warning", said, number)
+        printing = suspects.outside <= _MOST_SLUG and _has_slug(page)
+        findings.add("cropped-text", "note" if printing else "warning", said, number)
     if not any(suspects.runs()):
         return
     looks = _Looks(page, shapes)
@@ -108,6 +110,14 @@ def _suspects(page: pypdfium2.PdfPage, source: Any, shapes: Shapes) -> Suspects:
     for runs in found.runs():
         runs[:] = [run for run in runs if len(run) >= _LEAST]
     return found
+
+
+def _has_slug(page: pypdfium2.PdfPage) -> bool:
+    """Whether the page is made for printing, and cropped to what is left of it: what stands beside that are its marks,
+    with the name of the file and the day."""
+    trimmed = page.get_trimbox(fallback_ok=False) or page.get_bleedbox(fallback_ok=False)
+    sheet = page.get_mediabox()
+    return trimmed is not None and trimmed != sheet and page.get_bbox() != sheet
 
 
 def _outside(letters: list[Letter], view: Rect) -> int:

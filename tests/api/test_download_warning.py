@@ -1,0 +1,149 @@
+"""What readers would download is tried when a setting decides what it is; the owner learns when it cannot be made."""
+
+import io
+import threading
+from typing import Any
+
+import pytest
+
+from docshare.server.pdf.budget import Tenant
+from docshare.server.pdf.engine import Derivation, Unrenderable
+from docshare.server.pdf.schedule import Lane
+from tests.support import inheriting
+from tests.support.cast import World
+from tests.support.owner import put
+from tests.support.pdfs import simple_pdf
+from tests.support.rows import change_file
+
+ODD = inheriting.box_without_state()  # of its page 2 no copy looks like it
+HERE = {"REMOTE_ADDR": "203.0.113.7"}
+SECOND = {"from": 2, "to": 2}
+OWNER = Tenant("account 1", "0" * 64)
+
+
+@pytest.fixture
+def odd(world: World) -> dict[str, Any]:
+    return world.pia.upload(ODD, "Odd.pdf")
+
+
+def warning(world: World, made: dict[str, Any]) -> str | None:
+    """What the File says, the same alone and in the list."""
+    alone = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
+    listed = world.pia.get("/api/v1/files").get_json()[0]
+    assert alone.get("downloadWarning") == listed.get("downloadWarning")
+    found: str | None = alone.get("downloadWarning")
+    return found
+
+
+def variant(world: World, made: dict[str, Any], **overrides: Any) -> dict[str, Any]:
+    answer = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"overrides": overrides})
+    assert answer.status_code == 201
+    found: dict[str, Any] = answer.get_json()
+    return found
+
+
+def replace(world: World, made: dict[str, Any], document: bytes) -> None:
+    answer = world.pia.post(f"/api/v1/files/{made['uuid']}/content", data={"file": (io.BytesIO(document), "Next.pdf")})
+    assert answer.status_code == 200
+
+
+def download(world: World, name: str) -> int:
+    return world.http.post(f"/{name}/download", environ_overrides=HERE, buffered=True).status_code
+
+
+def test_a_range_of_which_no_copy_can_be_made_is_a_warning(world: World, odd: dict[str, Any]) -> None:
+    assert warning(world, odd) is None
+    answer = world.pia.put(f"/api/v1/files/{odd['uuid']}/settings", json={"pageRange": SECOND})
+    assert (answer.status_code, answer.data) == (200, b"")
+    assert "would look different" in (warning(world, odd) or "")
+    assert download(world, odd["shortId"]) == 422
+
+
+@pytest.mark.parametrize(
+    "cure", [{"pageRange": {"from": 0, "to": 0}}, {"allowDownload": False}, {"pageRange": {"from": 1, "to": 1}}]
+)
+def test_the_warning_goes_with_what_it_is_about(world: World, odd: dict[str, Any], cure: dict[str, Any]) -> None:
+    put(world, odd, pageRange=SECOND)
+    put(world, odd, **cure)
+    assert warning(world, odd) is None
+
+
+def test_what_has_nothing_to_do_with_copies_leaves_the_warning(world: World, odd: dict[str, Any]) -> None:
+    put(world, odd, pageRange=SECOND)
+    put(world, odd, viewerMode="swipe", viewerSettings={"autoplay": True})
+    assert warning(world, odd) is not None
+
+
+def test_a_variant_with_its_own_range_has_its_own_warning(world: World, odd: dict[str, Any]) -> None:
+    made = variant(world, odd, pageRange=SECOND)
+    assert "would look different" in made["downloadWarning"]
+    assert warning(world, odd) is None
+    listed = world.pia.get(f"/api/v1/files/{odd['uuid']}/variants").get_json()["variants"]
+    assert listed == [made]
+    path = f"/api/v1/files/{odd['uuid']}/variants/{made['uuid']}"
+    assert (
+        "downloadWarning" not in world.pia.put(path, json={"overrides": {"pageRange": {"from": 1, "to": 1}}}).get_json()
+    )
+
+
+def test_a_setting_of_the_file_is_tried_for_its_variants_too(world: World, odd: dict[str, Any]) -> None:
+    """The variant inherits the range, and allows what the file does not."""
+    made = variant(world, odd, allowDownload=True)
+    put(world, odd, pageRange=SECOND, allowDownload=False)
+    assert warning(world, odd) is None
+    listed = world.pia.get(f"/api/v1/files/{odd['uuid']}/variants").get_json()["variants"]
+    assert [row["uuid"] for row in listed if "downloadWarning" in row] == [made["uuid"]]
+
+
+def test_another_document_is_tried_too(world: World, odd: dict[str, Any]) -> None:
+    put(world, odd, pageRange=SECOND)
+    replace(world, odd, simple_pdf(pages=3))
+    assert warning(world, odd) is None
+    replace(world, odd, ODD)
+    assert warning(world, odd) is not None
+
+
+def test_what_a_reader_found_out_is_told_as_well(world: World, odd: dict[str, Any]) -> None:
+    """No trial: the row is written past the service, as by a server that was stopped in between."""
+    change_file(world, odd["uuid"], settings='{"pageRange":{"from":2,"to":2}}')
+    assert warning(world, odd) is None
+    assert download(world, odd["shortId"]) == 422
+    assert warning(world, odd) is not None
+
+
+def test_the_copy_that_was_tried_is_the_one_that_readers_get(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = world.pia.upload(simple_pdf(pages=3), "Plan.pdf")
+    put(world, made, pageRange=SECOND)
+    monkeypatch.setattr(world.rt.engine, "derive", lambda *_: pytest.fail("made twice"))
+    assert download(world, made["shortId"]) == 200
+
+
+def test_a_trial_that_takes_too_long_keeps_no_reader_from_the_copy(world: World) -> None:
+    made = world.pia.upload(simple_pdf(pages=200), "Long.pdf")
+    blob = next(iter(world.rt.db.rows("SELECT blob FROM files WHERE uuid = ?", (made["uuid"],))))[0]
+    wanted = Derivation(200, 2, 200)
+    asked = (made["uuid"], 1, world.rt.blobs.path(blob), wanted)
+    with pytest.raises(Unrenderable) as caught:
+        world.rt.pages.try_document(*asked, OWNER, timeout_s=0.001)
+    assert not caught.value.lasting
+    assert world.rt.pages.document(*asked).read_bytes().startswith(b"%PDF-")
+
+
+def test_readers_come_first(world: World, odd: dict[str, Any]) -> None:
+    """While all workers are busy nothing is tried and nobody waits for it; it is when one is free."""
+    blob = next(iter(world.rt.db.rows("SELECT blob FROM files WHERE uuid = ?", (odd["uuid"],))))[0]
+    path = world.rt.blobs.path(blob)
+    taken, go = threading.Event(), threading.Event()
+
+    def occupy() -> None:
+        with world.rt.engine._pool.taken(str(path), OWNER, Lane.PAGES, patience_s=5):
+            taken.set()
+            go.wait(30)
+
+    reader = threading.Thread(target=occupy)
+    reader.start()
+    assert taken.wait(10)
+    assert not world.rt.pages.try_document(odd["uuid"], 1, path, Derivation(3, 1, 1), OWNER, 5)
+    go.set()
+    reader.join()
+    assert world.rt.pages.try_document(odd["uuid"], 1, path, Derivation(3, 1, 1), OWNER, 5)

@@ -1,0 +1,153 @@
+"""The largest document that a plan allows, one byte more, and a credential that is wrong.
+
+``python -m tests.torture.largest_upload [TIER]``, ``pro`` unless told otherwise: 2 GiB, which needs 4.2 GB of disk. The
+exact size is accepted and one byte more is 413; what lies in the data folder stays below 1.05 times the document, and
+the memory of the server below 150 MB. Prints both, and how long another client waits meanwhile.
+"""
+
+import http.client
+import json
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import requests
+
+from docshare.contract.plans import MB, PLAN_LIMITS, Plan
+from tests.support.served import Served, served
+from tests.torture.proxies import document
+
+_BLOCK = 1 << 20
+_MOST_TEMP, _MOST_MEMORY = 1.05, 150 * MB
+_SPOOLED_REFUSED = MB
+_EDGE = "largest-upload-7f3a"
+_BEFORE = (
+    f'--{_EDGE}\r\nContent-Disposition: form-data; name="file"; filename="large.pdf"\r\n'
+    "Content-Type: application/pdf\r\n\r\n"
+).encode()
+_AFTER = f"\r\n--{_EDGE}--\r\n".encode()
+
+
+@dataclass
+class Watch:
+    """The most that was seen: ``stored`` bytes in the data folder beyond the first look, ``memory`` of the server."""
+
+    server: Served
+    stored: int = 0
+    memory: int = 0
+    waits_ms: list[float] = field(default_factory=list)
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        first = self._stored()
+        with requests.Session() as http:
+            while not self.stop.is_set():
+                began = time.perf_counter()
+                http.get(f"{self.server.url}/healthz", timeout=30)
+                self.waits_ms.append((time.perf_counter() - began) * 1000)
+                self.stored = max(self.stored, self._stored() - first)
+                self.memory = max(self.memory, self._memory())
+                self.stop.wait(0.02)
+
+    def _stored(self) -> int:
+        total = 0
+        for path in self.server.data_dir.rglob("*"):
+            with suppress(OSError):
+                total += path.stat().st_size if path.is_file() else 0
+        return total
+
+    def _memory(self) -> int:
+        """Anonymous memory of the server's process: the pages of files that it has read are the system's."""
+        status = Path(f"/proc/{self.server.process.pid}/status").read_text(encoding="ascii")
+        return int(status.partition("RssAnon:")[2].split()[0]) * 1024
+
+
+@contextmanager
+def _watching(server: Served) -> Iterator[Watch]:
+    watch = Watch(server)
+    thread = threading.Thread(target=watch.run)
+    thread.start()
+    try:
+        yield watch
+    finally:
+        watch.stop.set()
+        thread.join()
+
+
+def send(server: Served, path: Path, token: str) -> tuple[int, dict[str, object]]:
+    """Upload ``path`` in blocks; returns status and body, also when the server answers before it has all."""
+    address = urlsplit(server.url)
+    with closing(http.client.HTTPConnection(address.hostname or "", address.port, timeout=600)) as connection:
+        return _post(connection, path, token)
+
+
+def _post(connection: http.client.HTTPConnection, path: Path, token: str) -> tuple[int, dict[str, object]]:
+    connection.putrequest("POST", "/api/v1/files")
+    connection.putheader("Authorization", f"Bearer {token}")
+    connection.putheader("Content-Type", f"multipart/form-data; boundary={_EDGE}")
+    connection.putheader("Content-Length", str(len(_BEFORE) + path.stat().st_size + len(_AFTER)))
+    connection.endheaders()
+    with suppress(OSError), path.open("rb") as file:
+        connection.send(_BEFORE)
+        while block := file.read(_BLOCK):
+            connection.send(block)
+        connection.send(_AFTER)
+    with connection.getresponse() as answer:
+        return answer.status, json.loads(answer.read())
+
+
+def try_out(folder: Path, tier: str) -> list[str]:
+    """Send all three to a server of an owner on ``tier``, print the figures, and return what is wrong."""
+    cap, wrong = PLAN_LIMITS[Plan.of(tier)].stored_bytes, []
+    pdf = folder / "large.pdf"
+    sha256 = document(pdf, cap)
+    with served(folder, tier=tier) as server:
+        with _watching(server) as watch:
+            status, body = send(server, pdf, server.token)
+        shown = requests.get(f"{server.url}/api/v1/files/{body.get('uuid')}", headers=server.headers, timeout=30)
+        if status != 200 or (shown.json().get("size"), shown.json().get("sha256")) != (cap, sha256):
+            wrong.append(f"{cap} bytes: {status} {body}")
+        wait = statistics.quantiles(watch.waits_ms, n=20)[-1] if len(watch.waits_ms) > 1 else 0
+        print(f"{cap} bytes: {status}, {watch.stored / cap:.3f} x stored, {watch.memory / MB:.0f} MB of memory")
+        print(f"another client waits {wait:.0f} ms (p95 of {len(watch.waits_ms)})")
+        # A small document weighs less than what the database writes beside it.
+        if watch.stored > cap * _MOST_TEMP + MB:
+            wrong.append(f"{watch.stored} bytes stored for a document of {cap}")
+        if watch.memory > _MOST_MEMORY:
+            wrong.append(f"{watch.memory} bytes of memory")
+        for name, expected, token in (
+            ("a wrong token", 401, "ds_live_" + "x" * 32),
+            ("a byte more", 413, server.token),
+        ):
+            if expected == 413:
+                with pdf.open("ab") as file:
+                    file.write(b"\n")
+            with _watching(server) as watch:
+                status, body = send(server, pdf, token)
+            print(f"{name}: {status} {body.get('code')}, {watch.stored} bytes stored")
+            if status != expected or body.get("status") != expected:
+                wrong.append(f"{name}: {status} {body}")
+            # How much of a form is the document is only known at its end.
+            most = _SPOOLED_REFUSED if expected == 401 else cap * _MOST_TEMP + MB
+            if watch.stored > most:
+                wrong.append(f"{name}: {watch.stored} bytes stored")
+    return wrong
+
+
+def main(tier: str = "pro") -> int:
+    """Run, print, and return the exit code."""
+    with tempfile.TemporaryDirectory(prefix="docshare-largest-") as folder:
+        wrong = try_out(Path(folder), tier)
+    print(f"{len(wrong)} wrong", *wrong, sep="\n  ")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,155 @@
+"""Hostile Office documents through the door: pictures, templates and objects from elsewhere, fields, macros, bombs.
+
+``python -m tests.torture.office_hostile`` sends 127 documents and prints how they were answered. Ends with 1 after
+another answer than the right one, a packet to this machine, a canary in a stored PDF, or a bomb that LibreOffice was
+started for.
+"""
+
+import socket
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from unittest import mock
+
+import pypdfium2
+from urllib3 import encode_multipart_formdata
+
+from docshare.server.office import convert as converting
+from docshare.server.office.process import Jailed
+from docshare.server.pdf.engine import Engine
+from tests.office.test_bombs import CONTAINERS
+from tests.office.test_detect import REFUSED
+from tests.office.test_prescan import HOSTILE
+from tests.support import office
+from tests.support.cast import World, leave, make_runtime, make_world
+from tests.support.clock import Clock
+
+CANARY = "canary-77c1f2"
+_SCHEMES = (
+    "file://{file}", "{file}", "http://{web}/x", "https://{web}/x", "ftp://{web}/x", "smb://{web}/x", "//{web}/x",
+    "\\\\{web}\\x", "file:////{web}/x",
+)  # fmt: skip
+_BOMB_S = 1.0
+
+
+@dataclass
+class Figures:
+    """``slowest_bomb_s`` is a figure of this machine now, and judged by the command alone."""
+
+    documents: int = 0
+    answers: Counter[tuple[str, int]] = field(default_factory=Counter)
+    slowest_bomb_s: float = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+class Document:
+    """``kind`` says which answers are right; ``make`` returns the bytes."""
+
+    def __init__(self, kind: str, name: str, make: Callable[[], bytes]) -> None:
+        self.kind, self.name, self.make = kind, name, make
+
+
+# A link to something outside may be refused, or left out of a document that is converted.
+_RIGHT = {"hostile": {422}, "linked": {200, 422}, "bomb": {422}, "unreadable": {400, 422}, "legacy": {400}}
+
+
+def documents(file: str, web: str) -> list[Document]:
+    """All of them; ``file`` is a path with the canary, ``web`` an address of this machine that is watched."""
+    found = [Document("hostile", name, make) for name, (make, _) in HOSTILE.items()]
+    found += [Document("bomb", name, make) for name, (make, _) in CONTAINERS.items()]
+    found += [
+        Document("unreadable", name, lambda data=data: data) for name, data, _ in REFUSED[1:] if data[:5] != b"%PDF-"
+    ]
+    legacy = office.compound("1Table", "WordDocument")
+    found += [Document("legacy", f"old Word as {end}", lambda: legacy) for end in ("x.doc", "x.docx", "x.ppt", "x.pdf")]
+    for scheme in _SCHEMES:
+        target = scheme.format(file=file, web=web)
+        for package in (office.word, office.slides):
+            for called in ("image", "hyperlink"):
+                name = f"{package.__name__} with a {called} at {scheme}"
+                found.append(
+                    Document("linked", name, lambda p=package, t=target, c=called: office.linked_picture(p(), t, c))
+                )
+    return found
+
+
+@contextmanager
+def _watched() -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """A socket that nobody should connect to and the orders to LibreOffice, both while the block runs."""
+    met: list[str] = []
+    started: list[list[str]] = []
+
+    class Counted(Jailed):
+        def __init__(self, order: converting.Order) -> None:
+            started.append(order["command"])
+            super().__init__(order)
+
+    with socket.create_server(("127.0.0.1", 0)) as server, mock.patch.object(converting, "Jailed", Counted):
+        server.setblocking(False)
+        yield f"127.0.0.1:{server.getsockname()[1]}", met, started
+        try:
+            server.accept()[0].close()
+            met.append("a packet came")
+        except BlockingIOError:
+            pass
+
+
+def try_out(world: World, folder: Path, every: int = 1) -> Figures:
+    """Upload every ``every``-th of the documents, and judge the answers and everything that they may have caused."""
+    figures = Figures()
+    (folder / "canary.png").write_bytes(office.picture((61, 67)))
+    (folder / "canary").write_bytes(office.word(CANARY))
+    with _watched() as (web, met, started):
+        for document in documents(str(folder / "canary"), web)[::every]:
+            name = document.name.rpartition(" ")[2] if document.kind == "legacy" else "x.docx"
+            # Not by the test client: it spools large bodies and leaves the file open.
+            body, content_type = encode_multipart_formdata({"file": (name, document.make())})
+            count, began = len(started), time.monotonic()
+            answer = world.pia.post("/api/v1/files", data=body, content_type=content_type)
+            took = time.monotonic() - began
+            figures.documents += 1
+            figures.answers[document.kind, answer.status_code] += 1
+            if answer.status_code not in _RIGHT[document.kind]:
+                figures.wrong.append(f"{document.kind}, {document.name}: {answer.status_code}")
+            if document.kind == "bomb":
+                figures.slowest_bomb_s = max(figures.slowest_bomb_s, took)
+                if any("--convert-to" in order for order in started[count:]):
+                    figures.wrong.append(f"{document.name}: LibreOffice was started")
+            if answer.status_code == 200:
+                _search(world, answer.get_json()["uuid"], document.name, figures)
+            world.clock.advance(seconds=1)
+    figures.wrong += met
+    return figures
+
+
+def _search(world: World, uuid: str, name: str, figures: Figures) -> None:
+    pdf = world.pia.get(f"/api/v1/files/{uuid}/content", buffered=True).data
+    with pypdfium2.PdfDocument(pdf) as document:
+        text = "".join(page.get_textpage().get_text_bounded() for page in document)
+    if CANARY in text or b"/Width 61" in pdf:
+        figures.wrong.append(f"{name}: the canary is in the PDF")
+
+
+def main() -> int:
+    """Run, print, and return the exit code."""
+    engine, clock = Engine(workers=1), Clock()
+    with tempfile.TemporaryDirectory(prefix="docshare-office-", ignore_cleanup_errors=True) as folder:
+        world = make_world(make_runtime(Path(folder, "data"), clock, engine, rate_limit=100_000), clock)
+        figures = try_out(world, Path(folder))
+        leave(world)
+    engine.close()
+    if figures.slowest_bomb_s > _BOMB_S:
+        figures.wrong.append("a bomb was not refused within a second")
+    print(f"{figures.documents} documents; the slowest bomb took {figures.slowest_bomb_s:.2f} s")
+    print(*(f"{kind}: {count} x {status}" for (kind, status), count in sorted(figures.answers.items())), sep="\n")
+    print(f"{len(figures.wrong)} wrong", *figures.wrong, sep="\n  ")
+    return 1 if figures.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

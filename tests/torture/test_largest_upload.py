@@ -1,0 +1,9 @@
+"""The short form of ``largest_upload``: the 20 MB of Free."""
+
+from pathlib import Path
+
+from tests.torture import largest_upload
+
+
+def test_the_exact_size_is_accepted_and_a_byte_more_is_not(tmp_path: Path) -> None:
+    assert largest_upload.try_out(tmp_path, "free") == []

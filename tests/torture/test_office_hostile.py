@@ -1,0 +1,12 @@
+"""The short form of ``office_hostile``: every twelfth document."""
+
+from pathlib import Path
+
+from tests.support.cast import World
+from tests.torture import office_hostile
+
+
+def test_hostile_documents_reach_nothing(world: World, tmp_path: Path) -> None:
+    figures = office_hostile.try_out(world, tmp_path, every=12)
+    assert figures.wrong == []
+    assert figures.documents >= 10
