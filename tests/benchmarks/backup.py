@@ -29,19 +29,19 @@ from docshare.server.blobs import Blobs
 from docshare.server.db import Store
 from docshare.server.migrations import migrate
 from docshare.server.runtime import token
-from tests.benchmarks.side_by_side import side_by_side
+from tests.benchmarks.side_by_side import SMALLEST, amount, side_by_side
 from tests.support.clock import START
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import DESKTOP
 from tests.support.served import Served, docshare, home, served
 
-BACKUPS = 10
+BACKUPS = 1 if SMALLEST else 10
 THREADS = 8
 LOAD = 50  # beacons until a reader opens the page anew
 KEPT = 60  # files that stay; more would be refused
 EXPIRY = 2_000_000_000_000  # ms; each settings write sets the expiry one second further
 FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
-BLOBS, BLOB_BYTES = 300, 1_000_000  # for the speed
+BLOBS, BLOB_BYTES = 10 if SMALLEST else 300, 1_000_000  # for the speed
 
 
 @dataclass
@@ -255,7 +255,7 @@ def speed(folder: Path) -> bool:
 
 
 def main() -> int:
-    rate = float(sys.argv[1]) if len(sys.argv) > 1 else 100.0
+    rate = amount(100.0, 10.0)
     with tempfile.TemporaryDirectory() as folder:
         whole = under_load(Path(folder), rate)
         quick = speed(Path(folder))

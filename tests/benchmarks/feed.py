@@ -6,7 +6,6 @@ of files that lie in the trash.
 """
 
 import sqlite3
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ from docshare.server.instance import open_instance
 from docshare.server.runtime import Runtime
 from docshare.server.services import accounts, callers, feed
 from docshare.server.services.callers import Caller
-from tests.benchmarks.side_by_side import side_by_side
+from tests.benchmarks.side_by_side import amount, side_by_side
 
 SMALL = 10_000
 FILES = 12
@@ -156,4 +155,4 @@ def main(rows: int) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000))
+    raise SystemExit(main(amount(10_000_000, 20_000)))

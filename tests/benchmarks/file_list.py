@@ -7,7 +7,6 @@ is drawn once more, and the memory that it holds at most must not grow with the 
 
 import json
 import sqlite3
-import sys
 import tempfile
 import time
 import tracemalloc
@@ -24,7 +23,7 @@ from docshare.server.config import Config
 from docshare.server.instance import open_instance
 from docshare.server.services import accounts
 from docshare.server.services.files import FileRow
-from tests.benchmarks.side_by_side import bound, side_by_side
+from tests.benchmarks.side_by_side import amount, bound, side_by_side
 
 FILES = 100_000
 TARGET = 2.0  # of raw rows and json
@@ -127,4 +126,4 @@ def main(files: int) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(int(sys.argv[1]) if len(sys.argv) > 1 else FILES))
+    raise SystemExit(main(amount(FILES, 1000)))

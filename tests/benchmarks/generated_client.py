@@ -2,9 +2,7 @@
 
 The generator of the OpenAPI project first judges the description, then makes a Python client of it, and the client is
 used on a running server: upload, settings, list, a variant, readership, events, a webhook, and all of it away again.
-Nothing of docshare's own client takes part. The generator needs Java 11 or newer, and the client packages of its own:
-
-    pip install openapi-generator-cli python-dateutil pydantic
+Nothing of docshare's own client takes part. The generator needs Java 11 or newer.
 """
 
 import importlib

@@ -5,7 +5,6 @@ Both are served by the same waitress with the same threads, each in a process of
 the account's files, keeps its rate limit and logs its line; the empty route does nothing.
 """
 
-import sys
 import tempfile
 from contextlib import ExitStack
 from multiprocessing.connection import Connection
@@ -14,7 +13,7 @@ from pathlib import Path
 from flask import Flask
 
 from tests.benchmarks.serving import rate, serve_alone, serve_product, started
-from tests.benchmarks.side_by_side import side_by_side
+from tests.benchmarks.side_by_side import amount, side_by_side
 
 TARGET = 0.45
 ROUNDS = 15  # many short ones, so that both meet the same machine
@@ -47,4 +46,4 @@ def main(seconds: float) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0))
+    raise SystemExit(main(amount(1.0, 0.1)))

@@ -4,11 +4,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.benchmarks.side_by_side import amount
 from tests.support.killing import kill_rounds
 
 
 def main() -> int:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    rounds = amount(200, 2)
     with tempfile.TemporaryDirectory() as folder:
         tally = kill_rounds(Path(folder), rounds, seed=rounds)
     print(f"kills {tally.kills}, acknowledged uploads {len(tally.acknowledged)}, lost {len(tally.lost)}")

@@ -20,6 +20,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import requests
 
+from tests.benchmarks.side_by_side import amount
 from tests.support.served import Served, docshare, home, served
 
 AT_ONCE = 20
@@ -97,4 +98,4 @@ def main(rounds: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 100))
+    sys.exit(main(amount(100, 2)))

@@ -4,7 +4,6 @@ Both are served by the same listener with the same threads, each in a process of
 The product finds the link, its file and the image; the limit sends the very same bytes from a folder.
 """
 
-import sys
 import tempfile
 from contextlib import ExitStack
 from multiprocessing.connection import Connection
@@ -14,7 +13,7 @@ import requests
 from flask import Flask, Response, send_file
 
 from tests.benchmarks.serving import rate, serve_alone, serve_product, started
-from tests.benchmarks.side_by_side import side_by_side
+from tests.benchmarks.side_by_side import amount, side_by_side
 from tests.support.pdfs import simple_pdf
 
 TARGET = 0.7
@@ -60,4 +59,4 @@ def main(seconds: float) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0))
+    raise SystemExit(main(amount(1.0, 0.1)))

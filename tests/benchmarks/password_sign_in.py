@@ -15,7 +15,7 @@ from docshare.server.pdf.engine import Engine
 from docshare.server.rules import guesses
 from docshare.server.services import account_passwords
 from docshare.server.services.guessing import Lock
-from tests.benchmarks.side_by_side import bound
+from tests.benchmarks.side_by_side import amount, bound
 from tests.support.cast import World, make_runtime, make_world
 from tests.support.clock import Clock
 from tests.support.owner import signed_in
@@ -51,4 +51,4 @@ def main(rounds: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 100))
+    sys.exit(main(amount(100, 2)))

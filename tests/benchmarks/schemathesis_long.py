@@ -1,16 +1,19 @@
 """schemathesis over the whole API for minutes: python -m tests.benchmarks.schemathesis_long [MINUTES] [SEED]
 
 Every plan gets a third of the time (12 minutes unless told otherwise), with all phases and a seed that is a new one
-each time. What it finds is printed with the request that shows it; ends with 1 if there is anything.
+each time. What it finds is printed with the request that shows it, and at the end how many cases there were; ends with
+1 if there is anything.
 """
 
 import random
+import re
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from docshare.server.pdf.engine import Engine
+from tests.benchmarks.side_by_side import amount
 from tests.support.cast import World, leave, make_runtime, make_world
 from tests.support.clock import Clock
 from tests.support.fuzzing.run import schemathesis
@@ -18,14 +21,18 @@ from tests.support.fuzzing.stage import PLANS, stage_at
 from tests.support.source import make_certificate
 
 MINUTES = 12.0
+_GENERATED = re.compile(r"(\d+) generated")
+_cases: dict[str, int] = {}
+"""How many requests schemathesis made, by plan."""
 
 
 def main() -> int:
-    minutes = float(sys.argv[1]) if len(sys.argv) > 1 else MINUTES
+    minutes = amount(MINUTES, 0.1)
     seed = sys.argv[2] if len(sys.argv) > 2 else str(random.randrange(1_000_000))
     seconds = str(max(1, round(minutes * 60 / len(PLANS))))
     with tempfile.TemporaryDirectory() as folder:
         failed = [plan for plan in PLANS if not _agrees(Path(folder) / plan, plan, seed, seconds)]
+    print(f"{sum(_cases.values())} cases:", ", ".join(f"{cases} on {plan}" for plan, cases in _cases.items()))
     print("found something on:" if failed else "found nothing", *failed)
     return 1 if failed else 0
 
@@ -46,6 +53,7 @@ def _agrees(folder: Path, plan: str, seed: str, seconds: str) -> bool:
     for world in made:
         leave(world)
     engine.close()
+    _cases[plan] = sum(map(int, _GENERATED.findall(done.stdout)))
     print(f"--- {plan}", done.stdout, done.stderr, sep="\n", flush=True)
     return done.returncode == 0
 

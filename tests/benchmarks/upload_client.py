@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from docshare.client import Client
-from tests.benchmarks.side_by_side import bound, side_by_side
+from tests.benchmarks.side_by_side import amount, bound, side_by_side
 from tests.support.memory import peak_megabytes
 from tests.support.sink import sink
 
@@ -85,7 +85,7 @@ def measure(folder: Path, size: int) -> bool:
 
 
 def main() -> int:
-    size = int(sys.argv[1]) if len(sys.argv) > 1 else SIZE
+    size = amount(SIZE, 1 << 20)
     with tempfile.TemporaryDirectory() as folder:
         return 0 if measure(Path(folder), size) else 1
 

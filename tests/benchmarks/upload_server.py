@@ -23,7 +23,7 @@ from typing import Any
 
 from docshare.server.blobs import Blobs
 from docshare.server.listener import Accept, Head, Refuse, Server, make_server
-from tests.benchmarks.side_by_side import bound, side_by_side
+from tests.benchmarks.side_by_side import amount, bound, side_by_side
 
 GB = 1024**3
 RECEIVE = 256 * 1024
@@ -202,7 +202,7 @@ def measure(folder: Path, size: int) -> bool:
 
 
 def main() -> int:
-    size = int(sys.argv[1]) if len(sys.argv) > 1 else 2 * GB
+    size = amount(2 * GB, 10 << 20)
     # A /tmp in memory would measure no disk; give a directory on one then.
     with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else None) as folder:
         return 0 if measure(Path(folder), size) else 1

@@ -292,7 +292,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("parts", nargs="*", default=["farm", "hostile", "hanging"])
     parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--smallest", action="store_true", help="the farm alone, once, with the least deliveries")
     args = parser.parse_args()
+    if args.smallest:
+        args.parts, args.share = ["farm"], 0.005
     threading.stack_size(256 * 1024)  # thousands of threads on the receivers' side
     reached = []
     for part in args.parts:

@@ -1,0 +1,19 @@
+"""Each benchmark runs once at its smallest size, so that none rots. No figure is judged here."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+TOOLS = {"__init__", "serving", "side_by_side", "test_smallest"}
+BENCHMARKS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in TOOLS)
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_the_benchmark_runs(name: str) -> None:
+    command = [sys.executable, "-m", f"tests.benchmarks.{name}", "--smallest"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, cwd=HERE.parents[1])
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert done.stdout.strip(), "it prints no figure"

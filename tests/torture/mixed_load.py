@@ -1,0 +1,262 @@
+"""Mixed load for hours: what a server answers, and whether its memory, descriptors and threads stay flat.
+
+``python -m tests.torture.mixed_load [MINUTES [CLIENTS [REQUESTS_A_SECOND]]]``, by default 120 minutes of 16 clients
+that send 20 requests a second together: uploads, settings, links for recipients, reading with reports, page images,
+downloads, the feed, reports, deletions, and deliveries to a receiver. ``mixed_load 10 64 60`` is the short and crowded
+form.
+"""
+
+import itertools
+import json
+import random
+import re
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from tests.support.pdfs import simple_pdf
+from tests.support.receivers import receiver_at
+from tests.support.served import Served, served
+
+_FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
+_DESKTOP = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36"
+_SAMPLE_S = 5.0
+_WARM_UP_S = 600.0
+_KEPT = 6  # files of each client
+_METADATA = ("detail", "list", "events", "report")
+
+RSS_TARGET = 1.0  # MiB an hour
+P95_TARGET_MS = 100.0
+WAL_TARGET = 64.0  # MiB
+
+
+@dataclass
+class Sample:
+    """The server and its workers at one moment; ``at`` seconds since the start."""
+
+    at: float
+    rss_mib: float
+    descriptors: int
+    threads: int
+    wal_mib: float
+
+
+@dataclass
+class Tally:
+    """``answers`` by kind and status; ``ms`` by kind; ``wrong`` lists what should not be."""
+
+    answers: Counter[tuple[str, int]] = field(default_factory=Counter)
+    ms: dict[str, list[float]] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, kind: str, status: int, ms: float, text: str) -> None:
+        with self.lock:
+            self.answers[kind, status] += 1
+            self.ms.setdefault(kind, []).append(ms)
+            if status >= 500 or "database is locked" in text:
+                self.wrong.append(f"{kind}: {status} {text[:120]!r}")
+
+
+class Client(threading.Thread):
+    """One client that sends ``rate`` requests a second until told to stop."""
+
+    def __init__(self, server: Served, tally: Tally, seed: int, rate: float, stop: threading.Event) -> None:
+        super().__init__(daemon=True)
+        self._server, self._tally, self._rate, self._stopping = server, tally, rate, stop
+        self._chance = random.Random(seed)
+        self._http = requests.Session()
+        self._reader = {"User-Agent": _DESKTOP, "X-Forwarded-For": f"198.51.{100 + seed // 250}.{seed % 250 + 1}"}
+        self._files: list[dict[str, Any]] = []
+        self._page: dict[str, Any] = {}
+        self._seq = 0
+        self._opened_at = 0.0
+        self._acts: list[Callable[[], None]] = [
+            *[self._detail] * 12,
+            *[self._list] * 2,
+            *[self._events] * 4,
+            *[self._open] * 4,
+            *[self._report_reading] * 14,
+            *[self._image] * 6,
+            *[self._settings] * 3,
+            *[self._variant] * 2,
+            *[self._download] * 1,
+            *[self._readership] * 2,
+            *[self._upload] * 2,
+        ]
+
+    def run(self) -> None:
+        due = time.monotonic() + self._chance.random() / self._rate
+        while not self._stopping.wait(max(0.0, due - time.monotonic())):
+            due = max(due + 1 / self._rate, time.monotonic() - 1)
+            act = self._chance.choice(self._acts) if self._files else self._upload
+            try:
+                act()
+            except requests.RequestException as error:
+                with self._tally.lock:
+                    self._tally.wrong.append(f"{act.__name__}: {error}")
+
+    def _ask(self, kind: str, method: str, path: str, **more: Any) -> requests.Response:
+        headers = more.pop("headers", self._server.headers)
+        began = time.monotonic()
+        answer = self._http.request(method, f"{self._server.url}{path}", headers=headers, timeout=60, **more)
+        text = "" if answer.ok else answer.text
+        self._tally.add(kind, answer.status_code, (time.monotonic() - began) * 1000, text)
+        return answer
+
+    def _any(self) -> dict[str, Any]:
+        return self._chance.choice(self._files)
+
+    def _upload(self) -> None:
+        content = simple_pdf(pages=self._chance.randint(1, 8)) + self._chance.randbytes(500).hex().encode()
+        answer = self._ask("upload", "POST", "/api/v1/files", files={"file": ("a.pdf", content)})
+        if answer.status_code == 200:
+            self._files.append(answer.json())
+        if len(self._files) > _KEPT:
+            gone = self._files.pop(0)
+            self._ask("delete", "DELETE", f"/api/v1/files/{gone['uuid']}?purge=1")
+
+    def _detail(self) -> None:
+        self._ask("detail", "GET", f"/api/v1/files/{self._any()['uuid']}")
+
+    def _list(self) -> None:
+        self._ask("list", "GET", "/api/v1/files")
+
+    def _events(self) -> None:
+        self._ask("events", "GET", "/api/v1/events?limit=50")
+
+    def _readership(self) -> None:
+        self._ask("report", "GET", f"/api/v1/files/{self._any()['uuid']}/readership")
+
+    def _settings(self) -> None:
+        body = {"showExpiry": self._chance.random() < 0.5}
+        self._ask("settings", "PUT", f"/api/v1/files/{self._any()['uuid']}/settings", json=body)
+
+    def _variant(self) -> None:
+        path = f"/api/v1/files/{self._any()['uuid']}/variants"
+        answer = self._ask("variant", "POST", path, json={"label": "Ada"})
+        if answer.status_code == 201:
+            self._ask("variant delete", "DELETE", f"{path}/{answer.json()['uuid']}")
+
+    def _open(self) -> None:
+        found = _FACTS.search(self._ask("page", "GET", f"/{self._any()['shortId']}", headers=self._reader).text)
+        if found is not None:
+            self._page, self._seq, self._opened_at = json.loads(found[1]), 0, time.monotonic()
+
+    def _report_reading(self) -> None:
+        if not self._page:
+            return self._open()
+        age = round((time.monotonic() - self._opened_at) * 1000)
+        report = {"token": self._page["token"], "part": 0, "seq": self._seq, "ageMs": age, "visible": True}
+        report |= {"visibleMs": 900, "input": True, "turns": 0, "backTurns": 0}
+        report["pages"] = [{"page": 1, "ms": 900, "views": int(self._seq == 0), "back": 0}]
+        self._seq += 1
+        self._ask("reading", "POST", self._page["beaconUrl"], json=report, headers=self._reader)
+        return None
+
+    def _image(self) -> None:
+        self._ask("image", "GET", f"/{self._any()['shortId']}/pages/1-800.jpg?v=1", headers=self._reader)
+
+    def _download(self) -> None:
+        self._ask("download", "POST", f"/{self._any()['shortId']}/download", headers=self._reader)
+
+
+def sample(server: Served, at: float) -> Sample:
+    """Add up the server and everything it has started."""
+    pids = _family(server.process.pid)
+    wal = server.data_dir / "docshare.db-wal"
+    return Sample(
+        at,
+        sum(_status(pid, "VmRSS") for pid in pids) / 1024,
+        len(list(Path(f"/proc/{server.process.pid}/fd").iterdir())),
+        _status(server.process.pid, "Threads"),
+        (wal.stat().st_size if wal.exists() else 0) / (1 << 20),
+    )
+
+
+def _family(pid: int) -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    tasks = itertools.chain.from_iterable(path.read_text().split() for path in children.parents[1].glob("*/children"))
+    return [pid, *(one for child in tasks for one in _family(int(child)))]
+
+
+def _status(pid: int, name: str) -> int:
+    try:
+        found = re.search(rf"{name}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    except FileNotFoundError:  # it has ended meanwhile
+        return 0
+    return int(found[1]) if found else 0
+
+
+def slope(samples: list[Sample], value: Callable[[Sample], float]) -> float:
+    """The slope of ``value`` an hour (least squares) after the warm-up, in a short run over its later half."""
+    late = [one for one in samples if one.at >= min(_WARM_UP_S, samples[-1].at / 2)]
+    if len(late) < 2:
+        return 0.0
+    return statistics.linear_regression([one.at / 3600 for one in late], [value(one) for one in late]).slope
+
+
+def load(minutes: float, clients: int, rate: float) -> Tally:
+    """Load a server for ``minutes`` with ``clients`` that send ``rate`` requests a second together."""
+    tally, stop = Tally(), threading.Event()
+    settings = {"RATE_LIMIT": "1000000", "TRUSTED_PROXIES": "127.0.0.0/8", "WEBHOOK_ALLOW": "127.0.0.0/8"}
+    environ = {f"DOCSHARE_{name}": value for name, value in settings.items()}
+    with tempfile.TemporaryDirectory() as folder, receiver_at() as receiver, served(Path(folder), **environ) as server:
+        hook = {"url": receiver.url, "events": ["file.viewed", "file.downloaded"]}
+        requests.post(f"{server.url}/api/v1/webhooks", json=hook, headers=server.headers, timeout=30).raise_for_status()
+        threads = [Client(server, tally, seed, rate / clients, stop) for seed in range(clients)]
+        for thread in threads:
+            thread.start()
+        began = time.monotonic()
+        while (at := time.monotonic() - began) < minutes * 60:
+            tally.samples.append(sample(server, at))
+            receiver.hits.clear()
+            time.sleep(_SAMPLE_S)
+        stop.set()
+        for thread in threads:
+            thread.join(90)
+    return tally
+
+
+def report(tally: Tally) -> bool:
+    """Print the figures; returns whether all of them hold."""
+    total, last = sum(tally.answers.values()), tally.samples[-1]
+    print(
+        f"{total} answers in {last.at / 60:.1f} min ({total / max(last.at, 1):.0f} a second), {len(tally.wrong)} wrong"
+    )
+    print(*tally.wrong[:10], sep="\n")
+    for kind, times in sorted(tally.ms.items()):
+        p95 = sorted(times)[int(len(times) * 0.95)]
+        statuses = {status: count for (name, status), count in sorted(tally.answers.items()) if name == kind}
+        print(f"  {kind:<15} p50 {statistics.median(times):7.1f} ms  p95 {p95:7.1f} ms  {statuses}")
+    metadata = sorted(ms for kind in _METADATA for ms in tally.ms.get(kind, []))
+    p95 = metadata[int(len(metadata) * 0.95)] if metadata else 0.0
+    memory = slope(tally.samples, lambda one: one.rss_mib)
+    descriptors = slope(tally.samples, lambda one: one.descriptors)
+    threads = slope(tally.samples, lambda one: one.threads)
+    wal = max(one.wal_mib for one in tally.samples)
+    print(f"memory {last.rss_mib:.0f} MiB, {memory:+.2f} MiB an hour (target < {RSS_TARGET:g} once warm)")
+    print(f"descriptors {last.descriptors}, {descriptors:+.1f} an hour; threads {last.threads}, {threads:+.1f} an hour")
+    print(f"metadata p95 {p95:.1f} ms (target <= {P95_TARGET_MS:g}); log of the database at most {wal:.1f} MiB "
+          f"(target <= {WAL_TARGET:g})")  # fmt: skip
+    return not tally.wrong and memory < RSS_TARGET and p95 <= P95_TARGET_MS and wal <= WAL_TARGET
+
+
+def main(minutes: float = 120, clients: int = 16, rate: float = 20) -> int:
+    """Run, print, and return the exit code."""
+    return 0 if report(load(minutes, clients, rate)) else 1
+
+
+if __name__ == "__main__":
+    numbers = [float(word) for word in sys.argv[1:]]
+    sys.exit(main(*numbers[:1], *(int(number) for number in numbers[1:2]), *numbers[2:]))

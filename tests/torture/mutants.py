@@ -1,0 +1,117 @@
+"""Change the code that guards something, one operator or constant at a time, and count the changes that tests notice.
+
+``python -m tests.torture.mutants [MODULE]...`` works on a copy of the tree, for all of ``MODULES`` or those named, and
+ends with 1 where fewer than 85 % of the changes make a test fail. Survivors are printed as differences. Takes hours for
+all of them: every change starts the tests of its module anew.
+"""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+LEAST = 0.85
+_TIMEOUT_S = 120.0
+_COPIED = ("docshare", "tests", "pyproject.toml", "completions", "man", "README.md")
+
+
+class Guard(NamedTuple):
+    """The file to change, and the tests that should notice."""
+
+    path: str
+    tests: tuple[str, ...]
+
+
+MODULES: dict[str, Guard] = {
+    "auth": Guard("docshare/server/services/callers.py", ("tests/api/test_auth.py", "tests/api/test_manage_tokens.py")),
+    "plans": Guard(
+        "docshare/contract/features.py", ("tests/contract/test_features.py", "tests/contract/test_plans.py")
+    ),
+    "addresses": Guard("docshare/server/outbound/addresses.py", ("tests/server/test_addresses.py",)),
+    "urls": Guard("docshare/server/rules/webhook_url.py", ("tests/rules/test_webhook_url.py",)),
+    "trimming": Guard("docshare/server/rules/page_window.py", ("tests/rules/test_page_window.py",)),
+    "signing": Guard("docshare/contract/signing.py", ("tests/contract/test_signing.py",)),
+    "retry": Guard("docshare/server/services/dispatching.py", ("tests/jobs/test_deliveries.py",)),
+    "turns": Guard("docshare/server/rules/deliveries.py", ("tests/jobs/test_dispatcher.py", "tests/rules")),
+}
+
+
+class Result(NamedTuple):
+    """``survivors`` are differences as text; ``total`` counts them and the noticed ones."""
+
+    total: int
+    survivors: list[str]
+
+    @property
+    def killed(self) -> float:
+        return 1 - len(self.survivors) / self.total if self.total else 0.0
+
+
+def change(guard: Guard, most: int | None = None) -> Result:
+    """Run the tests of ``guard`` once for each of its mutants, or for ``most`` of them, spread evenly."""
+    with tempfile.TemporaryDirectory(prefix="docshare-mutants-") as folder:
+        for name in _COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, Path(folder, name), ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, folder)
+        tests = " ".join(guard.tests)
+        command = f"{sys.executable} -B -m pytest -x -q -p no:cacheprovider {tests}"
+        config = Path(folder, "mutants.toml")
+        config.write_text(
+            f"[cosmic-ray]\nmodule-path = {json.dumps(guard.path)}\ntimeout = {_TIMEOUT_S}\nexcluded-modules = []\n"
+            f'test-command = {json.dumps(command)}\n[cosmic-ray.distributor]\nname = "local"\n',
+            encoding="utf-8",
+        )
+        _run(folder, "baseline", config.name)
+        _run(folder, "init", config.name, "mutants.sqlite")
+        if most is not None:
+            _keep(Path(folder, "mutants.sqlite"), most)
+        _run(folder, "exec", config.name, "mutants.sqlite")
+        dump = _run(folder, "dump", "mutants.sqlite")
+    results = [row[1] for row in map(json.loads, dump.splitlines()) if row[1]]
+    survivors = [row["diff"] for row in results if row["test_outcome"] == "survived"]
+    return Result(len(results), survivors)
+
+
+def _run(folder: str, *args: str) -> str:
+    command = [str(Path(sys.executable).with_name("cosmic-ray")), *args]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"cosmic-ray {args[0]} ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def _keep(session: Path, most: int) -> None:
+    """Keep ``most`` mutants of a session, spread evenly."""
+    with sqlite3.connect(session) as db:
+        jobs = [job for (job,) in db.execute("SELECT job_id FROM work_items ORDER BY job_id")]
+        kept = set(jobs[:: max(1, len(jobs) // most)][:most])
+        gone = [(job,) for job in jobs if job not in kept]
+        db.executemany("DELETE FROM mutation_specs WHERE job_id = ?", gone)
+        db.executemany("DELETE FROM work_items WHERE job_id = ?", gone)
+    db.close()
+
+
+def main(*names: str) -> int:
+    """Run, print, and return the exit code."""
+    weak = []
+    for name in names or MODULES:
+        result = change(MODULES[name])
+        noticed = result.total - len(result.survivors)
+        print(f"{name}: {noticed} of {result.total} changes noticed ({result.killed:.0%})", flush=True)
+        print(*result.survivors, sep="\n", flush=True)
+        if result.killed < LEAST:
+            weak.append(name)
+    print("too few are noticed in:" if weak else "enough are noticed everywhere", *weak)
+    return 1 if weak else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,13 @@
+"""The short form of ``mutants``: the tests that it names exist, and two changes of the signature are noticed."""
+
+from tests.torture import mutants
+
+
+def test_every_guard_and_its_tests_exist() -> None:
+    for guard in mutants.MODULES.values():
+        assert [path for path in (guard.path, *guard.tests) if not (mutants.ROOT / path).exists()] == []
+
+
+def test_changes_of_the_signature_are_noticed() -> None:
+    result = mutants.change(mutants.MODULES["signing"], most=2)
+    assert (result.total, result.survivors) == (2, [])
