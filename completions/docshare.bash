@@ -216,6 +216,8 @@ _docshare() {
         'upload|--print') :; return ;;
         'upload|--manifest') :; return ;;
         'upload|--jobs') :; return ;;
+        'upload|--fail-on') :; return ;;
+        'upload|--ignore') _docshare_reply size covered-text invisible-text cropped-text hidden-layers attachments javascript actions form-data comments author paths private-links image-metadata revisions leftovers private-data thumbnails history producer signature encryption title language tags unchecked; return ;;
         'upload|--variants-csv') _docshare_local; return ;;
         'import|--name') :; return ;;
         'import|--print') :; return ;;
@@ -295,6 +297,8 @@ _docshare() {
         'push|--slug') :; return ;;
         'push|--manifest') :; return ;;
         'push|--name') :; return ;;
+        'push|--fail-on') :; return ;;
+        'push|--ignore') _docshare_reply size covered-text invisible-text cropped-text hidden-layers attachments javascript actions form-data comments author paths private-links image-metadata revisions leftovers private-data thumbnails history producer signature encryption title language tags unchecked; return ;;
         'apply|--state') _docshare_local; return ;;
         'lint|--only') _docshare_reply size covered-text invisible-text cropped-text hidden-layers attachments javascript actions form-data comments author paths private-links image-metadata revisions leftovers private-data thumbnails history producer signature encryption title language tags unchecked; return ;;
         'lint|--ignore') _docshare_reply size covered-text invisible-text cropped-text hidden-layers attachments javascript actions form-data comments author paths private-links image-metadata revisions leftovers private-data thumbnails history producer signature encryption title language tags unchecked; return ;;
@@ -432,6 +436,7 @@ _docshare() {
         'trigger|--raw') _docshare_local; return ;;
         'trigger|--count') :; return ;;
         'trigger|--every') :; return ;;
+        'trigger|--confirm') _docshare_cached files; return ;;
         'trigger|--data') _docshare_local; return ;;
         'admin|--data') _docshare_local; return ;;
         'admin account create|--name') :; return ;;
@@ -514,7 +519,7 @@ _docshare() {
     commands= options=
     case $command in
         '') commands='upload import files settings ls show rm download replace claim variants invites assets design qr push apply lint public open events gate readership pending wait explain webhooks whoami serve dashboard trigger admin auth profile config discover api doctor completion help' options='' ;;
-        'upload') commands='' options='--mode --password-file --password-prompt --download --no-download --expires --hide-expiry --show-expiry --views --pages --require-email --no-require-email --email-domain --notify --no-notify --watermark --no-watermark --receipt --no-receipt --slug --set --settings --name --files-from --null -0 --recursive -r --include --print --manifest --update --skip-existing --jobs --fail-fast --check --no-check --lint --qr --copy --open --rollback --variants-csv --dry-run -n --help -h' ;;
+        'upload') commands='' options='--mode --password-file --password-prompt --download --no-download --expires --hide-expiry --show-expiry --views --pages --require-email --no-require-email --email-domain --notify --no-notify --watermark --no-watermark --receipt --no-receipt --slug --set --settings --name --files-from --null -0 --recursive -r --include --print --manifest --update --skip-existing --jobs --fail-fast --check --no-check --lint --fail-on --ignore --qr --copy --open --rollback --variants-csv --dry-run -n --help -h' ;;
         'import') commands='' options='--name --print --qr --copy --open --design-user-token-file --design-token-file --dry-run -n --help -h' ;;
         'files') commands='download replace wait list show delete restore' options='--help -h' ;;
         'files download') commands='' options='--output -o --force --help -h' ;;
@@ -557,7 +562,7 @@ _docshare() {
         'design import') commands='' options='--jwt-file --design-token-file --filename --tokens-out --dry-run -n --help -h' ;;
         'design status') commands='' options='--jwt-file --design-token-file --access-token-file --help -h' ;;
         'qr') commands='' options='--output -o --variant --invert --help -h' ;;
-        'push') commands='' options='--slug --manifest --name --keep-anchors --lint --dry-run -n --help -h' ;;
+        'push') commands='' options='--slug --manifest --name --keep-anchors --lint --fail-on --ignore --dry-run -n --help -h' ;;
         'apply') commands='' options='--state --prune --check --dry-run -n --help -h' ;;
         'lint') commands='' options='--only --ignore --fail-on --plan --account --strip --output -o --title --no-title --force --dry-run -n --help -h' ;;
         'public') commands='upload metadata oembed qr' options='--help -h' ;;
@@ -580,7 +585,7 @@ _docshare() {
         'readership') commands='show pages sessions marks annotations notes export report' options='--help -h' ;;
         'readership show') commands='' options='--section --since --watch --help -h' ;;
         'readership pages') commands='' options='--help -h' ;;
-        'readership sessions') commands='' options='--since --help -h' ;;
+        'readership sessions') commands='' options='--since --uncounted --help -h' ;;
         'readership marks') commands='' options='--output -o --force --help -h' ;;
         'readership annotations') commands='' options='--output -o --force --help -h' ;;
         'readership notes') commands='' options='--help -h' ;;
@@ -608,7 +613,7 @@ _docshare() {
         'whoami') commands='' options='--help -h' ;;
         'serve') commands='' options='--demo --host --port --data --base-url --tier --open --ephemeral --no-ephemeral --exec --dev --no-dev --log --threads --ready-file --print-env --no-print-env --help -h' ;;
         'dashboard') commands='' options='--email --print --data --dry-run -n --help -h' ;;
-        'trigger') commands='' options='--file --variant --set --raw --count --every --wait --dry-run -n --data --help -h' ;;
+        'trigger') commands='' options='--file --variant --set --raw --count --every --wait --confirm --dry-run -n --data --help -h' ;;
         'admin') commands='account key login-link client invite freeze unfreeze hotspot trash backup restore check sweep outbox deliveries' options='--data --help -h' ;;
         'admin account') commands='create list set-tier delete' options='--help -h' ;;
         'admin account create') commands='' options='--name --tier --data --dry-run -n --help -h' ;;
@@ -625,7 +630,7 @@ _docshare() {
         'admin client list') commands='' options='--data --help -h' ;;
         'admin client remove') commands='' options='--data --dry-run -n --help -h' ;;
         'admin invite') commands='' options='--name --mail --no-mail --data --dry-run -n --help -h' ;;
-        'admin freeze') commands='' options='--data --dry-run -n --help -h' ;;
+        'admin freeze') commands='' options='--list --data --dry-run -n --help -h' ;;
         'admin unfreeze') commands='' options='--data --dry-run -n --help -h' ;;
         'admin hotspot') commands='add list remove' options='--help -h' ;;
         'admin hotspot add') commands='' options='--page --rect --label --link --audio --data --dry-run -n --help -h' ;;
@@ -751,7 +756,7 @@ _docshare() {
             'config unset') _docshare_reply profile url format timeout retries max_wait allow_http ca_bundle client_id token_command complete_online ;;
             'api') _docshare_reply GET HEAD POST PUT PATCH DELETE OPTIONS ;;
             'completion') _docshare_reply bash zsh fish powershell ;;
-            'help') _docshare_reply apply backup ci cursors documents environment exit-codes files formatting gates global library looks mail plans privacy proxy query systemd webhooks ;;
+            'help') _docshare_reply apply backup ci cursors documents environment exit-codes files formatting gates global library looks mail measuring plans privacy proxy query systemd webhooks ;;
         esac
     fi
 }

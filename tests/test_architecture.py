@@ -23,12 +23,16 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
     ),
     "docshare.server.models": ("docshare.server.services", "docshare.server.rules", "flask"),
     "docshare.server.pdf": ("docshare.server.models", "docshare.server.services", "flask"),
+    "docshare.server.confinement": ("docshare.server.pdf", "docshare.server.office", "flask", "peewee"),
     "docshare.server.outbound": ("docshare.server.models", "docshare.server.services", "flask"),
     "docshare.server.office": ("docshare.server.models", "docshare.server.services", "flask"),
     "docshare.server.blobs": ("docshare.server.models", "docshare.server.services", "flask"),
     **{
         f"docshare.server.{name}": ("docshare.server.models", "docshare.server.services", "flask")
-        for name in ("listener", "channel", "request_parser", "form_writer", "framing", "multipart", "verdicts")
+        for name in (
+            "listener", "event_loop", "crowd", "channel", "request_parser", "form_writer", "framing", "multipart",
+            "verdicts",
+        )
     },
     "docshare.server.services": ("flask", "docshare.server.api", "docshare.server.web"),
     "docshare.server.api": ("peewee", "docshare.server.models", "docshare.server.rules"),
@@ -38,9 +42,9 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
 
 # The command line reaches the server in these modules only, and inside functions only.
 SERVER_COMMANDS = {
-    "docshare.cli.serve", "docshare.cli.admin_channel", "docshare.cli.lint",
+    "docshare.cli.serve", "docshare.cli.sharing", "docshare.cli.admin_channel", "docshare.cli.lint",
     "docshare.cli.admin_instance", "docshare.cli.admin_backup", "docshare.cli.admin_restore",
-    "docshare.cli.admin_check",
+    "docshare.cli.admin_check", "docshare.cli.own_host",
 }  # fmt: skip
 
 # Where the server may read a clock or make random values. Monotonic time measures sockets, processes and log lines.

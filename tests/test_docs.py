@@ -12,6 +12,7 @@ from docshare.cli.typer_compat import flags, get_command
 from docshare.contract.limits import ACCESS_TOKEN_MS
 from docshare.contract.plans import PLAN_LIMITS
 from docshare.server.rules import reading
+from docshare.server.services import viewing
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -60,9 +61,18 @@ def test_the_house_tour_names_what_stands() -> None:
 
 
 def test_the_measuring_rule_is_the_one_in_the_code() -> None:
-    """README, "How reading is measured": five seconds, one minute of activity, one minute hidden, five idle."""
-    rule = README.split("## How reading is measured")[1].split("\n## ")[0]
-    assert (reading.COUNTS_AFTER_MS, "five seconds" in rule) == (5_000, True)
+    """README, "How reading is measured", and ``docshare help measuring``."""
+    rule = " ".join(README.split("## How reading is measured")[1].split("\n## ")[0].split())
+    assert (reading.OPENED_MS, "two seconds since the page was opened" in rule) == (2_000, True)
+    assert (reading.SHORT_MS, "less than five seconds count at most 12 times in 10 minutes" in rule) == (5_000, True)
+    bounds = (reading.SHORT_OF_READER, reading.SHORT_OF_ADDRESS, reading.SHORT_WINDOW_MS, viewing.SESSION_STARTS.limit)
+    assert (*bounds, "36 times for one address" in rule) == (12, 36, 600_000, 300, True)
+    assert (reading.CLOSED_ENDS_MS, "10 seconds after the page is closed" in rule) == (10_000, True)
+    help_text = " ".join(topics.load("measuring").split())
+    for words in ("at most 12 in 10 minutes", "at most 36 for one address", "start 300 sessions in 10 minutes"):
+        assert words in help_text
+    for klass in ("human", "unconfirmed", "burst", "scanner", "prefetch", *reading.FINAL):
+        assert f" {klass} " in help_text
     assert (reading.HIDDEN_ENDS_MS, "a minute after the page is hidden" in rule) == (60_000, True)
     assert (reading.IDLE_ENDS_MS, "five minutes without activity" in rule) == (300_000, True)
 

@@ -87,8 +87,7 @@ def shown_pages(file: Row, variant: Row | None = None) -> range:
     last = int(number(chosen, "to")) if isinstance(chosen, Mapping) else 0
     if not isinstance(chosen, Mapping) or last < 1:  # Spec: Variant. {0, 0} serves the full document.
         return range(1, total + 1)
-    last = min(last, total)
-    return range(max(1, min(int(number(chosen, "from")), last)), last + 1)
+    return range(max(1, int(number(chosen, "from"))), min(last, total) + 1)
 
 
 def page_time(session: Row, page: int) -> float:
@@ -146,7 +145,7 @@ class Demand(NamedTuple):
             return progress.page_ms.get(self.page, 0) >= max(self.min_ms, SEEN_MS)
         # As a number of pages, so that two thirds of three pages are two, whatever floats make of it.
         wanted = -(-round(self.share * 10_000) * len(person.pages) // 10_000)
-        return progress.seen(person.pages) >= wanted and progress.time_ms >= self.min_ms
+        return bool(person.pages) and progress.seen(person.pages) >= wanted and progress.time_ms >= self.min_ms
 
 
 def progress_of(everybody: Iterable[Person], sessions: Iterable[Row], from_version: int) -> dict[str, Progress]:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli import credentials, prompts
+from docshare.cli import credentials, memory, prompts
 from docshare.cli.config import check_profile_name, save_profile
-from docshare.cli.connection import keep_secret, make_stranger
+from docshare.cli.connection import keep_secret, make_holder, make_stranger
 from docshare.cli.context import Context, current
 from docshare.cli.credentials import Credential
 from docshare.cli.dry_run import HIDDEN, Doing, as_json
@@ -20,6 +20,7 @@ from docshare.client.address import origin_of, parse_address
 from docshare.contract.scopes import SCOPES, known_scopes
 
 if TYPE_CHECKING:
+    from docshare.client import Client
     from docshare.client.oauth import Server, Tokens
 
 app = App(
@@ -82,7 +83,7 @@ def login(
 
       docshare auth login --url https://docs.example.com
       docshare auth login --no-browser
-      docshare auth login --scope files:write --profile ci
+      docshare auth login --scope files:read,files:write --profile ci
       docshare auth login --with-token < key.txt
     """
     ctx = current()
@@ -98,10 +99,12 @@ def login(
         credential = Credential(origin_of(url), _given(ctx, ctx.stdin.readline()))
     else:
         credential = _granted(ctx, url, _client_id(ctx, name, client_id), wanted, callback_port, no_browser)
-    account = _account(ctx, url, credential.token)
+    account = _account(make_holder(ctx, url, credential.token))
+    email = account.get("email", "")
     save_profile(ctx.config_dir, name, kept)
-    credentials.save(ctx.config_dir, name, credential)
-    ctx.note(f"signed in to {credential.origin}{f' as {account}' if account else ''}; profile {name}")
+    credentials.save(ctx.config_dir, name, credential._replace(account=account.get("uuid")))
+    memory.forget_home(ctx, name)
+    ctx.note(f"signed in to {credential.origin}{f' as {email}' if email else ''}; profile {name}")
     if ctx.env.get("DOCSHARE_TOKEN"):
         ctx.warn("DOCSHARE_TOKEN is set, and wins over what was just saved")
     return ExitCode.OK
@@ -232,18 +235,17 @@ def _by_browser(
     return tokens
 
 
-def _account(ctx: Context, url: str, token: str) -> str:
+def _account(client: "Client") -> dict[str, Any]:
     """Whose credential it is; empty where it may not ask. Raises Refused (401) for one that is worth nothing."""
-    from docshare.cli.connection import make_holder
     from docshare.client.errors import Refused
 
-    with make_holder(ctx, url, token) as client:
+    with client:
         try:
-            return str(client.account.show().get("email", ""))
+            return client.account.show()
         except Refused as refusal:
             if refusal.status != 403:
                 raise
-            return ""
+            return {}
 
 
 @app.command("status", spec=_STATUS)
@@ -268,7 +270,7 @@ def status() -> None:
         "source": connection.source,
         "kind": f"{'OAuth' if saved and saved.renewable else 'API key'}, ends in {token[-_TAIL:]}",
     }
-    account = _account(ctx, client.base_url, token)
+    account = _account(client).get("email")
     row |= {"account": account} if account else {}
     if saved and saved.renewable and saved.expires_at is not None:
         from docshare.contract.wire import instant
@@ -349,6 +351,7 @@ def logout(dry_run: Doing = False) -> ExitCode:
         return _planned(ctx, *([revoked] if saved.renewable else []), forgotten)
     ended = saved.renewable and _ended(ctx, saved)
     credentials.save(ctx.config_dir, name, None)
+    memory.forget_home(ctx, name)
     still = "" if ended else "; the server was not told" if saved.renewable else "; the API key itself stays valid"
     ctx.note(f"signed out of {saved.origin}, profile {name}{still}")
     if ctx.env.get("DOCSHARE_TOKEN"):

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from docshare.cli import credentials
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.settings import Value, find, find_seconds, profile
+from docshare.cli.words import digest
 from docshare.client.address import origin_of
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
+    from docshare.cli.own_host import Door
     from docshare.client import Client
     from docshare.client.options import Exchange
 
+_LOCAL = "local"  # the profile that ``docshare serve`` keeps
 _COMMAND_SECONDS = 10
 _LONGEST_TIMEOUT = 366 * 86_400.0  # seconds; sockets do not take every number
 _SHORTEST_SECRET = 6  # anything shorter is a word of the output, not worth hiding
@@ -25,13 +28,27 @@ _SECRET_NAMES = ("authorization", "cookie", "token", "secret", "password", "code
 
 
 class Connection(NamedTuple):
-    """``token``: the credential, a way to get it, or None; ``source``: where it came from, or why there is none."""
+    """``token``: the credential, a way to get it, or None; ``source``: where it came from, or why there is none.
+
+    ``home``: the origin under which this program remembers ids of that server; ``account``: whose they are.
+    """
 
     profile: Value
     url: Value
     origin: str
     token: str | Callable[[], str] | None
     source: str
+    account: str = ""
+
+    @property
+    def home(self) -> str:
+        """As said above."""
+        return self.origin
+
+    @property
+    def is_overridden(self) -> bool:
+        """Whether the environment or an option names another server or credential than the profile does."""
+        return not self.url.origin.startswith(("profile ", "built-in")) or self.source.startswith("env ")
 
 
 def connect(context: "Context") -> Connection:
@@ -40,31 +57,31 @@ def connect(context: "Context") -> Connection:
     origin = origin_of(str(url.value))
     if not origin:
         raise Stop(ExitCode.USAGE, f"{url.value!r} ({url.origin}) is not an http or https address")
-    token, source = _credential(context, name.value, origin)
-    return Connection(name, url, origin, token, source)
+    return Connection(name, url, origin, *_credential(context, name.value, origin))
 
 
-def _credential(context: "Context", name: str | None, origin: str) -> tuple[str | Callable[[], str] | None, str]:
+def _credential(context: "Context", name: str | None, origin: str) -> tuple[str | Callable[[], str] | None, str, str]:
+    """The credential, its source, and a name for its account."""
     given = context.env.get("DOCSHARE_TOKEN", "").strip()
     if given:
-        return keep_secret(context, given), "env DOCSHARE_TOKEN"
+        return keep_secret(context, given), "env DOCSHARE_TOKEN", digest(given)
     if name is None:
-        return None, "no profile is set up"
+        return None, "no profile is set up", ""
     values = context.config.profiles[name]
     if "token_command" in values and origin_of(str(values.get("url", ""))) == origin:
         # Asked on the first request, and once: a vault may want a finger or a password for each answer.
-        return cache(lambda: _from_command(context, values["token_command"])), f"token_command of profile {name}"
+        return cache(lambda: _from_command(context, values["token_command"])), f"token_command of profile {name}", name
     saved = credentials.load(context.config_dir, name)
     if saved is None:
-        return None, f"profile {name} has no credential"
+        return None, f"profile {name} has no credential", name
     if saved.origin != origin:
-        return None, f"the credential of profile {name} belongs to {saved.origin}"
+        return None, f"the credential of profile {name} belongs to {saved.origin}", name
     if credentials.others_can_read(context.config_dir):
         context.warn(f"others can read {context.config_dir / credentials.FILE_NAME}; run: chmod 600 on it")
     source = f"credentials.json, profile {name}"
     if saved.renewable:
-        return lambda: keep_secret(context, _fresh(context, name)), source
-    return keep_secret(context, saved.token), source
+        return lambda: keep_secret(context, _fresh(context, name)), source, saved.account or name
+    return keep_secret(context, saved.token), source, saved.account or digest(saved.token)
 
 
 def _fresh(context: "Context", name: str) -> str:
@@ -104,7 +121,17 @@ def make_client(context: "Context") -> "Client":
         raise Stop(
             ExitCode.CREDENTIAL, f"no credential for {connection.origin}: {connection.source}", hint=_HOW_TO_SIGN_IN
         )
-    return _client(context, str(connection.url.value), connection.token)
+    return _client(context, str(connection.url.value), connection.token, _door(context, connection))
+
+
+def _door(context: "Context", connection: Connection) -> "Door | None":
+    """The way to the server that runs on this host's data directory, if that is the one in effect."""
+    if not (context.data_dir / "server.json").is_file():
+        return None
+    from docshare.cli.own_host import door_of
+
+    by_profile = connection.url.origin == f"profile {_LOCAL}"
+    return door_of(context.data_dir, connection.origin, by_public_address=by_profile)
 
 
 def make_stranger(context: "Context", base: str | None = None) -> "Client":
@@ -117,12 +144,14 @@ def make_holder(context: "Context", base: str, token: str) -> "Client":
     return _client(context, base, token)
 
 
-def _client(context: "Context", base: str, token: str | Callable[[], str] | None) -> "Client":
+def _client(
+    context: "Context", base: str, token: str | Callable[[], str] | None, door: "Door | None" = None
+) -> "Client":
     from docshare import __version__
     from docshare.cli.http_library import CommandClient
     from docshare.client.clock import Clock
 
-    return CommandClient(
+    client = CommandClient(
         base,
         token,
         user_agent=f"docshare/{__version__} (python {sys.version.split()[0]}; {sys.platform})",
@@ -132,9 +161,12 @@ def _client(context: "Context", base: str, token: str | Callable[[], str] | None
         on_wait=lambda reason, seconds: _say_waiting(context, reason, seconds),
         on_exchange=_Log(context).exchange,
         verify=find(context, "ca_bundle").value or True,
-        allow_http=bool(find(context, "allow_http").value),
+        allow_http=door is not None or bool(find(context, "allow_http").value),
         clock=Clock(wall=lambda: context.now() / 1000, monotonic=context.monotonic, sleep=context.sleep),
     )
+    if door is not None:
+        client.go_through(door)
+    return client
 
 
 def _timeout(context: "Context") -> float:

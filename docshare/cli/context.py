@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from docshare.cli import paths
-from docshare.cli.exits import ClosedPipe, ExitCode, Stop
+from docshare.cli.exits import UNWRITABLE, ClosedPipe, ExitCode, Stop
 from docshare.cli.options import Options
 from docshare.cli.terminal import Screen, on, screen
 from docshare.cli.text import clean
@@ -62,6 +62,10 @@ class Context:
         self.open_browser = open_browser
         self.options = Options()
         self.secrets: set[str] = set()
+        self.words: list[str] = []  # the command line without global options
+        self.endless = False  # whether the command runs until Ctrl-C, which is then not a failure
+        self.log: Callable[[str, str], None] | None = None  # takes remarks and their role instead of standard error
+        self.unsent: list[str] = []  # what must not be lost where standard output cannot be written
 
     def beside(self, *, env: Mapping[str, str], sleep: Callable[[float], None]) -> "Context":
         """A context of another environment with these streams, options and secrets; what was read is read again."""
@@ -74,7 +78,7 @@ class Context:
             sleep=sleep,
             open_browser=self.open_browser,
         )
-        made.options, made.secrets = self.options, self.secrets
+        made.options, made.secrets, made.log = self.options, self.secrets, self.log
         return made
 
     # --- where things live -----------------------------------------------------------------------------------------
@@ -169,6 +173,7 @@ class Context:
             raise ClosedPipe from None
         except OSError as error:
             raise _unwritable(error) from error
+        self.unsent.clear()
 
     # --- standard error: for people --------------------------------------------------------------------------------
 
@@ -179,6 +184,9 @@ class Context:
 
     def err(self, text: str, role: str = "") -> None:
         """One line for a person, cleaned of terminal controls; never silenced. A closed stderr is no reason to fail."""
+        if self.log is not None:
+            self.log(self.safe(text), role)
+            return
         self.err_raw(self.err_screen.paint(role, self.safe(text)) + "\n")
 
     def err_raw(self, text: str) -> None:
@@ -228,7 +236,7 @@ class Context:
 
 
 def _unwritable(error: OSError) -> Stop:
-    return Stop(ExitCode.ERROR, f"cannot write to standard output: {error.strerror or error}")
+    return Stop(ExitCode.ERROR, f"cannot write to standard output: {error.strerror or error}", code=UNWRITABLE)
 
 
 def binary(stream: TextIO) -> IO[bytes]:
@@ -254,12 +262,33 @@ def system_context() -> Context:
 
 
 def _stream(name: str) -> TextIO:
-    """A standard stream; a closed one becomes the null device, so that no socket gets its number."""
+    """A standard stream; a closed one becomes the null device, so that no socket gets its number. Data must not vanish,
+    so what stands for a closed standard output cannot be written to."""
     stream: TextIO | None = getattr(sys, name)
     if stream is None:
-        stream = open(os.devnull, "r" if name == "stdin" else "w")  # noqa: SIM115 - lives as long as the process
+        number = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+        stream = open(number, "r" if name == "stdin" else "w")  # noqa: SIM115 - lives as long as the process
         setattr(sys, name, stream)
     return stream
+
+
+class Help:
+    """Standard output for the help that Typer prints: what goes wrong with it is said as of any other data."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def write(self, text: str) -> int:
+        """As that of a stream; raises as ``Context.write``."""
+        self._context.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """As that of a stream; raises as ``Context.flush``."""
+        self._context.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context.stdout, name)
 
 
 def _make_writable(stream: TextIO, tty: bool) -> None:

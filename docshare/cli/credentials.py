@@ -10,7 +10,8 @@ FILE_NAME = "credentials.json"
 
 class Credential(NamedTuple):
     """``origin``: the only scheme, host and port the ``token`` may be sent to. One that was granted by OAuth ends at
-    ``expires_at`` (ms) and is renewed with ``refresh`` by the app ``client_id``; ``scopes`` is what it may do."""
+    ``expires_at`` (ms) and is renewed with ``refresh`` by the app ``client_id``; ``scopes`` is what it may do;
+    ``account`` the UUID of the account it belongs to, where that is known."""
 
     origin: str
     token: str
@@ -18,6 +19,7 @@ class Credential(NamedTuple):
     expires_at: int | None = None
     client_id: str | None = None
     scopes: str | None = None
+    account: str | None = None
 
     @property
     def renewable(self) -> bool:
@@ -25,7 +27,7 @@ class Credential(NamedTuple):
         return self.refresh is not None and self.client_id is not None
 
 
-_OPTIONAL = {"refresh": str, "expires_at": int, "client_id": str, "scopes": str}
+_OPTIONAL = {"refresh": str, "expires_at": int, "client_id": str, "scopes": str, "account": str}
 
 
 def load(directory: Path, profile: str) -> Credential | None:

@@ -6,8 +6,9 @@ at the first SIGTERM waits for an event in its main thread and does everything e
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 
@@ -66,3 +67,11 @@ def stopped_by_signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def throw_away(env: Mapping[str, str], data_dir: Path) -> dict[str, str]:
+    """An environment in which commands keep everything beside ``data_dir``: ids, cursors and keys of a server that is
+    gone soon must not stay with the user, and no profile of theirs is touched."""
+    places = {f"DOCSHARE_{kind.upper()}_DIR": str(data_dir.with_name(kind)) for kind in ("config", "state", "cache")}
+    kept = {key: value for key, value in env.items() if key != "DOCSHARE_PROFILE"}
+    return {**kept, **places, "DOCSHARE_DATA_DIR": str(data_dir)}

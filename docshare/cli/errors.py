@@ -13,7 +13,7 @@ import typer
 
 from docshare import __version__
 from docshare.cli.context import Context
-from docshare.cli.exits import ClosedPipe, DeadlinePassed, ExitCode, Stop, Terminated, exit_code
+from docshare.cli.exits import UNWRITABLE, ClosedPipe, DeadlinePassed, ExitCode, Stop, Terminated, exit_code
 from docshare.cli.options import Options
 from docshare.cli.output import FieldsWanted
 from docshare.cli.settings import named_profile
@@ -54,16 +54,28 @@ def report(context: Context, error: BaseException) -> int:
         return error.code if isinstance(error.code, int) else ExitCode.ERROR
     if isinstance(error, ClosedPipe | BrokenPipeError):
         _forget_output(context)
+        _rescue(context)
         return ExitCode.CLOSED_PIPE
     if isinstance(error, FieldsWanted):
         return _answer_fields(context, error)
     if isinstance(error, HelpWanted):
         context.err_raw(error.text + "\n")
         return ExitCode.USAGE
+    if isinstance(error, KeyboardInterrupt) and context.endless:
+        _flush_quietly(context)
+        return ExitCode.INTERRUPTED
     failure = describe(context, error)
     show(context, failure)
     _flush_quietly(context)
+    if failure.code == UNWRITABLE:
+        _rescue(context)
     return failure.exit
+
+
+def _rescue(context: Context) -> None:
+    """Print what would be lost with standard output, such as the link of an upload that has happened, on stderr."""
+    for text in dict.fromkeys(context.unsent):
+        context.err(text)
 
 
 def _answer_fields(context: Context, question: FieldsWanted) -> int:
@@ -103,6 +115,8 @@ def _from_server(context: Context, error: Problem | ClientError) -> Failure:
     hint = error.hint
     if isinstance(error, Problem) and error.status == 401:
         hint = f"{hint} {_sent(context)}".strip()
+    if isinstance(error, Problem) and error.code == "insufficient_scope":
+        hint = f"{hint} {_how_to_be_allowed(context, error)}".strip()
     return Failure(
         code=code,
         detail=error.detail,
@@ -120,6 +134,25 @@ def _sent(context: Context) -> str:
     connection = context.connection
     named = f"profile {connection.profile.value}, " if connection.profile.value else ""
     return f"({named}{connection.origin}, credential from {connection.source})"
+
+
+def _how_to_be_allowed(context: Context, refusal: Problem) -> str:
+    """The line that logs in with all that the command needs, and what the credential has already."""
+    import re
+
+    from docshare.cli import credentials
+    from docshare.cli.scopes import scopes_of
+
+    connection, found = context.connection, scopes_of(context.words)
+    name, origin = connection.profile.value, connection.origin
+    saved = credentials.load(context.config_dir, name) if name else None
+    held = (saved.scopes or "").split() if saved and saved.origin == origin else []
+    lacking = re.findall(r'scope="([^"]+)"', str(refusal.headers.get("WWW-Authenticate", "")))
+    wanted = dict.fromkeys([*held, *(found.needed + found.useful if found else ()), *" ".join(lacking).split()])
+    where = f"--profile {name}" if saved and saved.origin == origin else f"--url {origin}"
+    line = f"docshare auth login --scope {','.join(wanted)} {where}"
+    held_elsewhere = f", and unset {connection.source[4:]}" if connection.source.startswith("env ") else ""
+    return f"To log in with enough: {line}{held_elsewhere}. An API key holds every scope." if wanted else ""
 
 
 def _usage(error: Any) -> Failure:
@@ -195,7 +228,9 @@ def as_json(context: Context, failure: Failure) -> dict[str, Any]:
 
 
 def wants_json(context: Context) -> bool:
-    """Whether failures are shown as JSON: wherever the data would be."""
+    """Whether failures are shown as JSON: wherever the data would be, and among the lines of a log in JSON."""
+    if context.words[:1] == ["serve"] and "--log json" in " ".join(context.words).replace("--log=", "--log "):
+        return True
     wanted = context.options.format
     return (context.env.get("DOCSHARE_FORMAT") if wanted is None else wanted) in _JSON_WORDS
 

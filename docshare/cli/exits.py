@@ -34,6 +34,8 @@ class ExitCode(IntEnum):
     TERMINATED = 143
 
 
+UNWRITABLE = "output"  # the word for errors of standard output, in ``Stop.code``
+
 MEANINGS: dict[ExitCode, str] = {
     ExitCode.OK: "Done. An empty list is success.",
     ExitCode.ERROR: "Unexpected error; a report is kept in crash.log of the state directory.",

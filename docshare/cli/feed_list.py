@@ -62,6 +62,7 @@ def print_rows(choice: Choice, given: ListOptions, *, require_all: bool = False)
         rows, more = _first(feeds[choice.streams[0]].rows_after(start.id, uuid), wanted)
     else:
         rows, more = _last(feeds, uuid, start.at, wanted)
+        rows.sort(key=lambda row: moment_of(row) or 0)  # an id is given at the end of a reading, which began earlier
         rows = rows if given.oldest_first else rows[::-1]
     printer.emit(rows)
     if more:

@@ -14,7 +14,8 @@ FILE_FIELDS = (
     "protected", "allowDownload", "requireEmail", "notifyOnView", "contentVersion", "totalPages", "updatedAt",
     "viewsConsumed", "viewerSettings", "askReceipt", "watermark", "showExpiry", "commentsEnabled",
     "commentsAllowPublic", "notifyOnComment", "marksEnabled", "annotationsEnabled", "designToolUpdatesEnabled",
-    "viewLimit", "burnedAt", "gateFields", "gateDomains", "pageRange", "shareUrl", "sha256",
+    "viewLimit", "burnedAt", "gateFields", "gateDomains", "pageRange", "pageRangeEmpty", "shareUrl", "sha256",
+    "downloadWarning",
 )  # fmt: skip
 
 
@@ -32,6 +33,7 @@ def _state(file: Mapping[str, Any]) -> str:
         "password": file.get("protected"),
         "gate": file.get("requireEmail"),
         "no download": file.get("allowDownload") is False,
+        "no pages shown": file.get("pageRangeEmpty"),
         "page range": "pageRange" in file,
         "view limit": "viewLimit" in file,
     }
@@ -41,6 +43,11 @@ def _state(file: Mapping[str, Any]) -> str:
 def _limit(file: Mapping[str, Any]) -> str:
     """``2 (1 used)``."""
     return f"{file['viewLimit']} ({file.get('viewsConsumed', 0)} used)" if file.get("viewLimit") else ""
+
+
+def _custom_link(file: Mapping[str, Any]) -> str:
+    """The path that the slug of a file makes."""
+    return f"/{file['slug']}" if file.get("slug") else ""
 
 
 def _named_link(file: Mapping[str, Any]) -> str:
@@ -53,11 +60,12 @@ LISTED = Spec(
     table=(
         Column("originalName", "NAME", role="bold", flexible=True),
         Column("shortId", "ID", role="id", show=id_of),
-        Column("viewCount", "VIEWS", rank=2),
-        Column("size", "SIZE", kind="size", rank=4),
-        Column("createdAt", "UPLOADED", kind="when", rank=5),
-        Column("deleteAt", "EXPIRES", kind="when", rank=3),
-        Column("state", "STATE", role="warn", rank=1, show=_state),
+        Column("slug", "LINK", role="id", rank=4, flexible=True, show=_custom_link),
+        Column("viewCount", "VIEWS", rank=5),
+        Column("size", "SIZE", kind="size", rank=2),
+        Column("createdAt", "UPLOADED", kind="when", rank=1),
+        Column("deleteAt", "EXPIRES", kind="when", rank=6),
+        Column("state", "STATE", role="warn", rank=3, flexible=True, show=_state),
     ),
     plain=("shortId", "uuid", "originalName", "size", "viewCount", "createdAt", "deleteAt", "slug"),
     fields=FILE_FIELDS,
@@ -84,6 +92,7 @@ SHOWN = Spec(
         Column("contentVersion", "version"),
         Column("state", "state", role="warn", show=_state),
         Column("sha256", "sha256", role="dim"),
+        Column("downloadWarning", "warning", role="warn"),
     ),
     plain=("uuid", "shortId", "originalName", "shareUrl"),
     fields=(*FILE_FIELDS, "revisions"),

@@ -34,7 +34,7 @@ def list_files(
         str | None, typer.Option("--filter", metavar="EXPR", help="Keep files for which this JMESPath is true.")
     ] = None,
     sort: Annotated[
-        str | None, typer.Option(metavar="KEY", help="Sort by this field; -KEY is the other way round.")
+        str | None, typer.Option(metavar="KEY", help="Sort by this column or field; -KEY in reverse.")
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-L", min=1, metavar="N", help="Show at most N files.")
@@ -48,7 +48,7 @@ def list_files(
     Examples:
 
       docshare files list
-      docshare files list --filter 'viewCount > `10`' --sort -viewCount
+      docshare files list --filter 'viewCount > `10`' --sort -views
       docshare files list --json | jq -r '.[].shareUrl'
     """
     ctx = current()
@@ -62,13 +62,19 @@ def list_files(
         ctx.note(f"showing {len(shown)} of {len(kept)}")
 
 
+_COLUMNS = {column.title: column.key for column in LISTED.table if column.key in FILE_FIELDS}
+
+
 def _sorted(files: list[dict[str, Any]], key: str | None) -> list[dict[str, Any]]:
     if key is None:
         return files
-    name = key.removeprefix("-")
+    given = key.removeprefix("-")
+    name = _COLUMNS.get(given.upper(), given)
     if name.split(".")[0] not in FILE_FIELDS:
         raise Stop(
-            ExitCode.USAGE, f"--sort: no such field: {name}", hint="List them with: docshare files list --fields '?'"
+            ExitCode.USAGE,
+            f"--sort: no such column or field: {given}",
+            hint=f"Columns: {', '.join(_COLUMNS)}. Fields: docshare files list --fields '?'",
         )
     have = [file for file in files if isinstance(dig(file, name), str | int | float)]
     lack = [file for file in files if not isinstance(dig(file, name), str | int | float)]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from docshare.client.client import Client
 
 if TYPE_CHECKING:
+    from docshare.cli.own_host import Door
     from docshare.client.transport import Transport
 
 _GUESSERS = ("chardet", "charset_normalizer")
@@ -42,6 +43,10 @@ def _load_without_guessers() -> None:
 
 class CommandClient(Client):
     """The client of a command: as it asks for the first time, it loads ``requests`` this way."""
+
+    def go_through(self, door: "Door") -> None:
+        """Reach the server by its ``door`` on this host; it is called what it was called before."""
+        self._options = self._options._replace(door=(door.url, door.key))
 
     @cached_property
     def _transport(self) -> "Transport":

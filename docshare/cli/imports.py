@@ -60,6 +60,7 @@ IMPORTED = Spec(
     fields=("shareUrl", "shortId", "uuid", "palette", "republished", "contentVersion"),
     id="shortId",
     human=_lines,
+    once=("shareUrl",),
 )
 
 

@@ -10,7 +10,7 @@ from docshare.cli.text import clean
 if TYPE_CHECKING:
     from docshare.cli.context import Context
 
-_VARIANT = ("uuid", "shortId", "url", "label", "overrides", "revoked", "redacted", "createdAt")
+_VARIANT = ("uuid", "shortId", "url", "label", "overrides", "revoked", "redacted", "createdAt", "downloadWarning")
 _EVERYTHING = ("row", "label", "url", "shortId", "uuid", "status")
 
 
@@ -32,6 +32,7 @@ LINKS = Spec(
     fields=("row", "status", *_VARIANT, "recovered", "qr", "error"),
     id="shortId",
     human=_lines,
+    once=("url",),
 )
 
 

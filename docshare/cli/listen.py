@@ -36,4 +36,6 @@ def listen(given: ListenOptions) -> ExitCode:
     """
     from docshare.cli.listening_sources import listened
 
-    return listened(current(), given)
+    ctx = current()
+    ctx.endless = True
+    return listened(ctx, given)

@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from docshare.cli import errors, signals
-from docshare.cli.context import Context, activated, current, system_context
+from docshare.cli.context import Context, Help, activated, current, system_context
 from docshare.cli.durations import duration_option
 from docshare.cli.exits import ExitCode, Stop
 from docshare.cli.options import COLORS, FORMATS, PROGRESS, Options
@@ -200,7 +200,7 @@ def main(argv: Sequence[str], context: Context | None = None) -> int:
     """
     alone = context is None
     context = context or system_context()
-    with activated(context), signals.handled(), redirect_stdout(context.stdout):  # help is printed by Typer
+    with activated(context), signals.handled(), redirect_stdout(Help(context)):  # help is printed by Typer
         try:
             code = _run(argv, context, alone)
             context.flush()
@@ -216,7 +216,7 @@ def _run(argv: Sequence[str], context: Context, alone: bool) -> int:
         gc.freeze()
         gc.set_threshold(_YOUNG_OBJECTS)
         gc.enable()
-    context.options = errors.provisional(line.front)
+    context.options, context.words = errors.provisional(line.front), line.rest
     with command.make_context("docshare", [*line.front, *line.rest]) as parsed:
         code = command.invoke(parsed)
     if code is ExitCode.DEADLINE:  # and not 124 from a program that was run

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from docshare.cli import topics
 from docshare.cli.output import Spec
+from docshare.cli.scopes import scopes_of
 from docshare.cli.tree import Command, Option
 
 _EDITION = "2026-11-21"  # of the texts, set by hand: the same tree must give the same pages on any day
@@ -34,6 +35,7 @@ def _command_page(command: Command) -> str:
         _section("COMMANDS", (line for child in command.children for line in _item(_child(child), child.summary))),
         _section("OPTIONS", (line for option in command.options for line in _item(_names(option), _about(option)))),
         [".SH OUTPUT", *_output(command.spec)] if not command.children else [],
+        _scopes(command),
         [".SH EXIT STATUS", _EXIT] if not command.children else [],
         [".SH EXAMPLES", *_literal(examples)] if examples else [],
         [".SH SEE ALSO", ",\n".join(_see_also(command))],
@@ -145,6 +147,11 @@ def _output(spec: Spec | None) -> list[str]:
         lines += [f"Fields for {_bold('--fields')}:", *_lines(f"{', '.join(spec.known_fields())}.")]
     lines += [".PP"] if lines else []
     return [*lines, "Shapes and their options are explained in docshare\\-formatting(7)."]
+
+
+def _scopes(command: Command) -> list[str]:
+    found = None if command.children else scopes_of(command.path)
+    return [] if found is None else [".SH SCOPES", *_lines(str(found).removeprefix("Scopes: "))]
 
 
 def _see_also(command: Command) -> Iterator[str]:

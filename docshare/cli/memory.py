@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.exits import Stop
 from docshare.cli.storage import locked, replace_file
-from docshare.cli.words import file_lines, safe_line, variant_lines, webhook_lines
+from docshare.cli.words import file_lines, file_name, safe_line, variant_lines, webhook_lines
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
@@ -18,19 +18,29 @@ _LAST = "last.json"
 
 
 def remember_last(context: "Context", file: Mapping[str, Any]) -> None:
-    """Keep ``uuid``, ``shortId`` and ``shareUrl`` of an upload as ``@last`` of the profile in effect."""
-    import json
-
-    path = context.state_dir / _LAST
-    kept = {key: file[key] for key in ("uuid", "shortId", "shareUrl") if key in file}
-    with suppress(Stop), locked(context.state_dir / ".lock"):
-        replace_file(path, json.dumps({**_all_last(context), _owner(context): kept}, indent=2) + "\n", private=True)
+    """Keep ``uuid``, ``shortId`` and ``shareUrl`` of an upload as ``@last`` of the account in effect."""
+    _keep_last(context, _home(context), {key: file[key] for key in ("uuid", "shortId", "shareUrl") if key in file})
 
 
 def last(context: "Context") -> dict[str, Any] | None:
-    """The last upload of the profile in effect, or None."""
-    found = _all_last(context).get(_owner(context))
+    """The last upload of the account in effect, or None."""
+    found = _all_last(context).get(_home(context))
     return found if isinstance(found, dict) and isinstance(found.get("uuid"), str) else None
+
+
+def move_last(context: "Context", account: str, old_origin: str, new_origin: str) -> None:
+    """Keep ``@last`` of an account whose server is now reached at another origin."""
+    found = _all_last(context).get(f"{old_origin} {account}")
+    if found and old_origin != new_origin:
+        _keep_last(context, f"{new_origin} {account}", found)
+
+
+def _keep_last(context: "Context", home: str, kept: Mapping[str, Any]) -> None:
+    import json
+
+    with suppress(Stop), locked(context.state_dir / ".lock"):
+        rows = {name: row for name, row in _all_last(context).items() if " " in name}  # once they were kept by profile
+        replace_file(context.state_dir / _LAST, json.dumps({**rows, home: kept}, indent=2) + "\n", private=True)
 
 
 def _all_last(context: "Context") -> dict[str, Any]:
@@ -43,9 +53,9 @@ def _all_last(context: "Context") -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _owner(context: "Context") -> str:
-    connection = context.connection
-    return str(connection.profile.value or connection.origin)
+def _home(context: "Context") -> str:
+    """The account in effect and its server: ids of one mean nothing to another, whatever the profile is called."""
+    return f"{context.connection.home} {context.connection.account}"
 
 
 def remember_files(context: "Context", files: Iterable[Mapping[str, Any]]) -> None:
@@ -64,8 +74,13 @@ def remember_webhooks(context: "Context", webhooks: Iterable[Mapping[str, Any]])
 
 
 def _remember(context: "Context", kind: str, lines: Iterable[str]) -> None:
-    name = str(context.connection.profile.value or "")
-    _write_words(context, f"{kind}-{name}", lines)
+    connection = context.connection
+    name = str(connection.profile.value or "")
+    _write_words(context, file_name(kind, connection.home, connection.account), lines)
+    if name and not connection.is_overridden:
+        _write_words(context, f"home-{name}", [f"{connection.home}\t{connection.account}"])
+    with suppress(OSError):
+        (context.cache_dir / "complete" / f"{kind}-{name}").unlink(missing_ok=True)  # once they were kept by profile
     if not context.options.profile and not context.env.get("DOCSHARE_PROFILE"):
         remember_default(context, name)
     remember_online(context, context.config.profiles)
@@ -76,6 +91,12 @@ def remember_online(context: "Context", profiles: Mapping[str, Mapping[str, Any]
     names = [name for name, values in profiles.items() if values.get("complete_online")]
     if names or (context.cache_dir / "complete" / "online").is_file():
         _write_words(context, "online", names)
+
+
+def forget_home(context: "Context", name: str) -> None:
+    """Let completion offer nothing of the account that the profile ``name`` belonged to."""
+    with suppress(OSError):
+        (context.cache_dir / "complete" / f"home-{name}").unlink(missing_ok=True)
 
 
 def remember_profiles(context: "Context", urls: Mapping[str, str]) -> None:

@@ -116,6 +116,9 @@ class Mint:
             return
         link.status = RECOVERED if variant.get("recovered") else CREATED
         link.variant, link.error = variant, ""
+        if variant.get("downloadWarning"):
+            bar.close()
+            self._ctx.warn(f"{recipient.told}: {variant['downloadWarning']}")
         self._standing.insert(0, variant)
 
     def _save(self) -> None:

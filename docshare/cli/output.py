@@ -15,8 +15,6 @@ from docshare.cli.text import clean
 if TYPE_CHECKING:
     from docshare.cli.context import Context
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-
 
 class Column(NamedTuple):
     """One column of the table for people.
@@ -41,7 +39,8 @@ class Spec(NamedTuple):
 
     ``table``: columns for people. ``plain``: keys for scripts, in an order that never changes. ``fields``: every key
     that ``--fields`` knows. ``id``: the key that ``--format ids`` prints. ``empty``: said on stderr when a person gets
-    an empty list. ``human``: lines for people instead of the table (``row, context -> lines``).
+    an empty list. ``human``: lines for people instead of the table (``row, context -> lines``). ``once``: keys of what
+    this command alone ever says, which goes to stderr where stdout cannot be written.
     """
 
     table: tuple[Column, ...] = ()
@@ -50,6 +49,7 @@ class Spec(NamedTuple):
     id: str = ""
     empty: str = ""
     human: "Callable[[Mapping[str, Any], Context], Iterable[str]] | None" = None
+    once: tuple[str, ...] = ()
 
     def known_fields(self) -> tuple[str, ...]:
         """Every key that ``--fields`` may name, without doubles, in order."""
@@ -105,7 +105,7 @@ class Emitter:
         self._format = chosen_format(context)
         self._fields = chosen_fields(context, spec)
         self._query = compiled_query(context.options.query)
-        self._template = compiled_template(context.options.template)
+        self._template = compiled_template(context.options.template, () if self._query else spec.known_fields())
         self._begun = False
         if self._format == "ids" and not spec.id:
             raise Stop(ExitCode.USAGE, "this command has no ids to print; use another --format")
@@ -128,6 +128,7 @@ class Emitter:
 
     def emit(self, data: Any) -> None:
         """Print one object, or a list of objects, as a whole."""
+        self._keep(data)
         data = self._asked(data)
         if self._template is not None:
             self._print_lines(self._template(row) for row in as_rows(data))
@@ -142,6 +143,7 @@ class Emitter:
 
     def row(self, row: Any) -> None:
         """Print one row of many, now. ``--json`` means one line of JSON per row here."""
+        self._keep(row)
         row = self._asked(row)
         if self._template is not None:
             self._ctx.print(self._template(row))
@@ -152,6 +154,10 @@ class Emitter:
         else:
             self._flat([row])
         self._ctx.flush()
+
+    def _keep(self, data: Any) -> None:
+        for row in as_rows(data) if self._spec.once else ():
+            self._ctx.unsent += [str(row[key]) for key in self._spec.once if row.get(key)]
 
     def _asked(self, data: Any) -> Any:
         if self._query is not None:
@@ -288,8 +294,10 @@ def csv_line(values: Sequence[Any], *, raw: bool) -> str:
 
 def neutral(value: Any) -> str:
     """A cell whose text a spreadsheet takes for a text, even if it starts like a formula."""
+    from docshare.contract import sheets
+
     text = cell(value)
-    return f"'{text}" if isinstance(value, str) and value.startswith(_FORMULA_STARTS) else text
+    return f"'{text}" if isinstance(value, str) and sheets.starts_formula(value) else text
 
 
 def says_json(context: "Context") -> bool:
@@ -343,7 +351,7 @@ def compiled_query(text: str | None, flag: str = "--query") -> Any:
     try:
         return jmespath.compile(text)
     except JMESPathError as error:
-        raise Stop(ExitCode.USAGE, f"bad {flag}: {error}", hint="See: docshare help query.") from None
+        raise Stop(ExitCode.USAGE, f"bad {flag}: {_reason(error)}", hint="See: docshare help query.") from None
 
 
 def run_query(query: Any, data: Any, flag: str = "--query") -> Any:
@@ -353,14 +361,28 @@ def run_query(query: Any, data: Any, flag: str = "--query") -> Any:
     try:
         return query.search(data)
     except JMESPathError as error:
-        raise Stop(ExitCode.USAGE, f"{flag} failed: {error}", hint="See: docshare help query.") from None
+        raise Stop(ExitCode.USAGE, f"{flag} failed: {_reason(error)}", hint="See: docshare help query.") from None
 
 
-def compiled_template(text: str | None) -> Callable[[Any], str] | None:
-    """What draws a row as ``--template`` says, or None; Stop (2) for a template with a stray brace."""
+def _reason(error: Exception) -> str:
+    """The first line of what jmespath says; below it draws the expression with an arrow."""
+    return str(error).partition("\n")[0].removeprefix("Invalid jmespath expression: ").removesuffix(", for expression:")
+
+
+def compiled_template(text: str | None, known: Sequence[str] = ()) -> Callable[[Any], str] | None:
+    """What draws a row as ``--template`` says, or None; Stop (2) for a template with a stray brace, and for a key that
+    is not ``known``, where anything is."""
     if text is None:
         return None
     from docshare.cli.template import parse
 
     pieces = parse(text)
+    heads = {key.partition(".")[0] for key in known}
+    strange = next((key for literal, key in pieces if not literal and heads and key.split(".")[0] not in heads), None)
+    if strange is not None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(strange, known)
+        hint = f"Did you mean {{{near[0]}}}?" if near else f"Fields: {', '.join(known)}."
+        raise Stop(ExitCode.USAGE, f"--template: no such field: {strange}", hint=hint)
     return lambda row: "".join(piece if literal else cell(dig(row, piece)) for literal, piece in pieces)

@@ -72,7 +72,7 @@ def pending(
     [Pro] Asked about are its variants, unless revoked, and the people invited. Somebody is pending who never opened the
     link, who read only an older version of the document, or who stopped early: saw fewer pages than --min-share (all of
     those that the link shows), or read for less than --min-time. All sessions of one person count together; a page was
-    seen after one second. A session counts once it has ended, about a minute after the page was closed. It
+    seen after one second. A session counts once it has ended, 10 seconds after the page was closed. It
     belongs to the person whose link was opened; an invited address typed into the form of another link proves nothing.
 
     The exit code is 13 if anybody is pending. A pipe gets tab-separated kind, name, reason (never, old_version,
@@ -94,12 +94,12 @@ def pending(
     demand = Demand(page, seconds(min_time) * 1000, float(min_share.removesuffix("%")) / 100, version)
     with owner_only():
         everybody = people(facts, client.variants.list(name), client.invites.list(name))
-        asked = [person for person in everybody if page is None or page in person.pages]
+        asked = [person for person in everybody if (person.pages if page is None else page in person.pages)]
         walk = client.readership.sessions_after(name) if asked else ()
         progress = progress_of(asked, walk, version)
     rows = list(_rows(asked, progress, demand))
     printer.emit(rows)
-    _tell(ctx, everybody, asked, rows)
+    _tell(ctx, page, everybody, asked, rows)
     return ExitCode.CHECK_FAILED if rows else ExitCode.OK
 
 
@@ -133,10 +133,11 @@ def _rows(everybody: list[Person], progress: Mapping[str, Progress], demand: Dem
         )
 
 
-def _tell(ctx: Context, everybody: list[Person], asked: list[Person], rows: list[Row]) -> None:
+def _tell(ctx: Context, page: int | None, everybody: list[Person], asked: list[Person], rows: list[Row]) -> None:
     if not everybody:
         ctx.note("nobody has a link of their own; make one with: docshare variants create, docshare invites create")
     elif len(asked) < len(everybody):
-        ctx.note(f"{len(everybody) - len(asked)} left out, whose link does not show that page")
+        shows = "does not show that page" if page is not None else "shows no page of the document"
+        ctx.note(f"{len(everybody) - len(asked)} left out, whose link {shows}")
     if asked:
         ctx.note(f"{len(rows)} of {len(asked)} have not read it yet" if rows else f"all {len(asked)} have read it")

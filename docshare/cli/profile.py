@@ -162,6 +162,7 @@ def add(
     token = None if token_command else _token(ctx, with_token)
     save_profile(ctx.config_dir, name, values)
     credentials.save(ctx.config_dir, name, credentials.Credential(origin_of(url), token) if token else None)
+    memory.forget_home(ctx, name)
     if use_it:
         use_profile(ctx.config_dir, name)
     ctx.note(f"profile {name} saved for {address.base}")
@@ -190,6 +191,7 @@ def remove(name: Annotated[str, _NAME], dry_run: Writing = False) -> ExitCode:
         return written(ctx, *(("DELETE", place, {"profile": name}) for place in places))
     prompts.confirm(ctx, f"Remove the profile {name} and forget its credential?")
     credentials.save(ctx.config_dir, name, None)
+    memory.forget_home(ctx, name)
     remove_profile(ctx.config_dir, name)
     ctx.note(f"profile {name} removed")
     return ExitCode.OK

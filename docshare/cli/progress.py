@@ -1,5 +1,6 @@
 """Progress on standard error: a bar for a person who watches, a sparse line for a log, nothing for a short job."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ _QUIET_START = 10.0  # seconds of silence before the first plain line
 _LINE_EVERY = 30.0  # seconds, and
 _LINE_STEP = 0.25  # this much more done: both must have passed for the next plain line
 _BAR = 24  # cells
+_STAGE_EVERY = {"bar": 1.0, "plain": 30.0}  # seconds between two signs that a stage goes on
 _CLEAR = "\r\x1b[K"
 
 
@@ -39,6 +41,10 @@ class Progress:
         self._total = total
         self._done = 0
         self._stage = ""
+        self._stage_began = 0.0
+        self._stage_over = threading.Event()
+        self._watch: threading.Thread | None = None
+        self._staging = threading.Lock()  # uploads that run side by side share one progress
         self._mode = mode(context)
         self._began = context.monotonic()
         self._drawn = self._began - _REDRAW if self._mode == "bar" else self._began + _QUIET_START - _LINE_EVERY
@@ -59,18 +65,44 @@ class Progress:
         self._tick()
 
     def stage(self, words: str) -> None:
-        """All bytes are through and something else takes its time, such as "processing on server"."""
-        self._stage = words
-        if self._mode == "bar":
-            self._draw()
-        elif self._mode == "json":
-            self._say_json()
+        """All bytes are through and something else takes its time, such as "processing on server"; empty when that has
+        ended. How long it has been going on is shown for as long as it does."""
+        with self._staging:
+            self._end_stage()
+            self._stage, self._stage_began = words, self._ctx.monotonic()
+            if self._mode == "bar":
+                self._draw()
+            elif self._mode == "json":
+                self._say_json()
+            if words and self._mode in _STAGE_EVERY:
+                self._watch = threading.Thread(target=self._watch_stage, args=(self._stage_over,), daemon=True)
+                self._watch.start()
 
     def close(self) -> None:
         """Take the bar away; what was achieved is for the command to say."""
+        with self._staging:
+            self._end_stage()
         if self._visible:
             self._ctx.err_raw(_CLEAR)
             self._visible = False
+
+    def _watch_stage(self, over: threading.Event) -> None:
+        while not over.wait(_STAGE_EVERY[self._mode]):
+            if self._mode == "bar":
+                self._draw()
+            else:
+                self._ctx.err(f"{self._label}: {self._staged()}")
+
+    def _end_stage(self) -> None:
+        self._stage_over.set()
+        if self._watch is not None:
+            self._watch.join()
+        self._watch, self._stage_over, self._stage = None, threading.Event(), ""
+
+    def _staged(self) -> str:
+        """The stage, and from its first second on for how long it has been going on."""
+        elapsed = int((self._ctx.monotonic() - self._stage_began) * 1000)
+        return f"{self._stage}, {human_duration(elapsed)}" if self._stage and elapsed >= 1000 else self._stage
 
     def _tick(self) -> None:
         now = self._ctx.monotonic()
@@ -106,7 +138,7 @@ class Progress:
 
     def _draw(self) -> None:
         screen = self._ctx.err_screen
-        tail = self._stage or (self._rate() if self._done else "")
+        tail = self._staged() or (self._rate() if self._done else "")
         if self._total:
             filled = int(self._share * _BAR)
             bar = screen.glyph("█") * filled + screen.glyph("░") * (_BAR - filled)

@@ -32,7 +32,13 @@ def _told(row: Mapping[str, Any], context: Context) -> Iterator[str]:
         yield context.out_screen.paint("warn", "The two tokens are shown this once.")
 
 
-SHARED = Spec(plain=("shareUrl", *_TOKENS), fields=("uuid", "shortId", "message"), id="shortId", human=_told)
+SHARED = Spec(
+    plain=("shareUrl", *_TOKENS),
+    fields=("uuid", "shortId", "message", "warning", "leftOut"),
+    id="shortId",
+    human=_told,
+    once=("shareUrl",),
+)
 
 
 def upload(
@@ -64,6 +70,10 @@ def upload(
             return planned(ctx, [("POST", "/api/files", f"file={item.name} ({item.size} bytes)")])
         kept = held.enter_context(new_secret_file(tokens_out)) if tokens_out else None
         result = _sent(ctx, item)
+        if result.get("leftOut"):
+            from docshare.cli.upload_rows import left_out
+
+            ctx.warn(left_out(item.path, result["leftOut"]))
         if kept is not None:
             kept.keep(json.dumps({token: result[token] for token in _TOKENS}))
             result = {key: value for key, value in result.items() if key not in _TOKENS}
@@ -78,7 +88,7 @@ def _sent(ctx: Context, item: Any) -> dict[str, Any]:
     with make_stranger(ctx) as client, progress.shown(ctx, item.name, item.size) as bar:
         try:
             with item.open() as source:
-                return client.public.upload(source, item.name, progress=reporter(bar, item.size))
+                return client.public.upload(source, item.name, progress=reporter(bar, item.size, item.name))
         except Refused as refusal:
             if refusal.status == 404:
                 refusal.hint = "This server takes nothing without an account. Sign in: docshare auth login"

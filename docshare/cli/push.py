@@ -31,6 +31,7 @@ _PUSHED = Spec(
     fields=("status", "uuid", "shortId", "shareUrl", "contentVersion", "slug", "path", "size", "sha256"),
     id="shortId",
     human=_lines,
+    once=("shareUrl",),
 )
 
 
@@ -50,6 +51,12 @@ def push(
     lint: Annotated[
         bool, typer.Option("--lint", help="Look into a PDF first; send nothing if docshare lint warns of it.")
     ] = False,
+    fail_on: Annotated[
+        str | None, typer.Option(metavar="error|warning|never", help="With --lint: send nothing from this level on.")
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="CHECK", help="With --lint: do not look for this; may be repeated.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
 ) -> ExitCode:
     """Share a document under a fixed name: the same line for every build.
@@ -80,13 +87,15 @@ def push(
         )
     if path == STDIN and manifest is not None:
         raise Stop(ExitCode.USAGE, "a manifest knows documents by their path, and '-' (stdin) has none")
+    if (fail_on or ignore) and not lint:
+        raise Stop(ExitCode.USAGE, "--fail-on and --ignore are about --lint, which is not given")
     printer = ctx.emitter(_PUSHED)
     with ExitStack() as held:
         item = item_of(ctx, path, name, held)
         if lint:
             from docshare.cli.lint import require_clean
 
-            require_clean(ctx, [item])
+            require_clean(ctx, [item], fail_on, ignore or ())
         ledger = None if manifest is None else ledger_at(manifest, held)
         client = held.enter_context(ctx.client())
         pusher = Pusher(

@@ -79,7 +79,7 @@ def uploaded(context: "Context", client: "Client", item: Item) -> Row:
 def _sent(context: "Context", item: Item, send: Callable[..., Row]) -> Row:
     """The answer to the document, sent by ``send(file, report)``."""
     with progress.shown(context, item.name, item.size) as bar, item.open() as file:
-        return send(file, reporter(bar, item.size))
+        return send(file, reporter(bar, item.size, item.name))
 
 
 class Pusher:

@@ -45,7 +45,7 @@ def renew(context: "Context", profile: str, *, only_if_due: bool = False) -> Cre
                 raise Stop(
                     ExitCode.CREDENTIAL, f"the sign-in of profile {profile} has ended: {refusal.detail}", hint=_AGAIN
                 ) from refusal
-        renewed = credential_of(held.origin, held.client_id, tokens, context.now())
+        renewed = credential_of(held.origin, held.client_id, tokens, context.now())._replace(account=held.account)
         credentials.save(context.config_dir, profile, renewed)
         return renewed
 

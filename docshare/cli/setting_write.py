@@ -69,7 +69,7 @@ class Writer:
         after = self._read_back(file)
         strayed = [] if after is None else list(unlike(after, body))
         self.strayed += bool(strayed)
-        warnings = [*strayed, *filter(None, [hole(body, after or {})])]
+        warnings = [*strayed, *filter(None, [hole(body, after or {}), (after or {}).get("downloadWarning")])]
         for warning in warnings:
             self._ctx.warn(f"{file}: {warning}")
         prompt = about_prompt(body, after or {})

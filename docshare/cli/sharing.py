@@ -13,6 +13,10 @@ from docshare.client.address import origin_of
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
+    from docshare.server.instance import Instance
+    from docshare.server.services.accounts import FirstRun
+
+LOCAL = "local"  # the profile that ``serve`` makes
 
 
 def share(ctx: "Context", paths: Sequence[Path]) -> list[str]:
@@ -43,7 +47,7 @@ def greet(ctx: "Context", *, shared: bool, at_home: bool, kept: bool) -> None:
         ctx.err_raw(f"  {ctx.err_screen.paint('dim', f'{term:<19}')}{ctx.safe(meaning)}\n")
     ctx.err("")
     if shared:
-        ctx.note("Open the link. Readers appear here about a minute after they close it:")
+        ctx.note("Open the link. Readers appear here within 20 seconds after they close it:")
 
 
 def introduce(ctx: "Context", profile: str, url: str, email: str) -> None:
@@ -73,10 +77,42 @@ def _end(kept: bool) -> tuple[str, str]:
 
 def _remember(ctx: "Context", file: Mapping[str, Any]) -> None:
     """Make ``file`` the ``@last`` of the profile in effect, unless that profile is of another server."""
-    name = ctx.connection.profile.value
-    url = ctx.config.profiles[name].get("url", "") if name else ctx.connection.origin
-    if origin_of(str(url)) in (ctx.connection.origin, origin_of(str(file["shareUrl"]))):
-        memory.remember_last(ctx, file)
+    ours = {key: value for key, value in ctx.env.items() if key not in ("DOCSHARE_URL", "DOCSHARE_TOKEN")}
+    home = ctx.beside(env=ours, sleep=ctx.sleep)
+    if home.connection.origin in (ctx.connection.origin, origin_of(str(file["shareUrl"]))):
+        memory.remember_last(home, file)
+
+
+def keep_profile(ctx: "Context", instance: "Instance", first: "FirstRun") -> None:
+    """Keep the profile "local" for the server on the usual data directory, unless it is of somebody else's server."""
+    from docshare.cli.config import save_profile
+    from docshare.cli.credentials import Credential, load, save
+    from docshare.contract.problems import Problem
+    from docshare.server.services import callers
+
+    url, owner = instance.rt.config.base_url, str(first.account.uuid)
+    saved, api_key = load(ctx.config_dir, LOCAL), first.api_key
+    if api_key is None and saved is None:  # such as a backup that was put back on another machine
+        introduce(ctx, LOCAL, url, first.account.email)
+    if api_key is None and saved is not None:
+        try:
+            caller = callers.authenticate(instance.rt, f"Bearer {saved.token}")
+        except Problem:
+            return  # the profile "local" belongs to somebody else's server; it stays as it is
+        api_key, owner = saved.token, str(caller.uuid)
+    if api_key is None or (saved is not None and saved.token != api_key):
+        if api_key and ctx.log is not None:
+            ctx.note(f'the profile "{LOCAL}" is taken; for a key: docshare admin key create {first.account.email}')
+        elif api_key:
+            ctx.err(f'the profile "{LOCAL}" is taken; the API key of the new owner, shown once: {api_key}')
+        return
+    save_profile(ctx.config_dir, LOCAL, {"url": url})
+    save(ctx.config_dir, LOCAL, Credential(origin_of(url), api_key, account=owner))
+    memory.forget_home(ctx, LOCAL)
+    if saved is None:
+        ctx.note(f'first run: data in {instance.rt.config.data_dir}, profile "{LOCAL}" set up')
+    else:
+        memory.move_last(ctx, owner, saved.origin, origin_of(url))
 
 
 def _program() -> str:

@@ -141,6 +141,8 @@ def checked(item: Item, *, command: str = "upload") -> Item:
     hints at what ``command`` could do about it."""
     if item.refusal is not None:
         return item
+    if command != "lint" and any(ord(char) < 32 or ord(char) == 127 for char in item.name):
+        return _refused(item, "has a name with control characters", hint="Give it another one, here or with --name.")
     if item.size == 0:
         return _refused(item, "is empty")
     try:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _GAP = 2
 _NARROWEST = 8  # cells that a flexible column keeps
+_READABLE = 12  # cells below which another column is left out instead
 _STYLES = {"ok": "green", "warn": "yellow", "error": "bold red", "dim": "dim", "id": "cyan", "bold": "bold"}
 
 
@@ -96,7 +97,7 @@ def _fitted(widths: "dict[Column, int]", room: int) -> "tuple[dict[Column, int],
     """The columns that fit, the least important gone first, each with the least width it may get; and the width to
     draw them in, which is more than ``room`` where nothing is left to cut."""
     kept = dict(widths)
-    while len(kept) > 1 and _together(_least(kept, 2 * _NARROWEST)) > room and any(column.rank for column in kept):
+    while len(kept) > 1 and _together(_least(kept, _READABLE)) > room and any(column.rank for column in kept):
         del kept[max(kept, key=lambda column: column.rank)]
     least = _least(kept, _NARROWEST)
     return least, max(room, _together(least))

@@ -33,6 +33,7 @@ def follow(choice: Choice, given: TailOptions, *, require_all: bool = False) -> 
     Stop (2) for options that do not go together; else what ``Follower.run`` and ``allowed_streams`` raise.
     """
     ctx = current()
+    ctx.endless = True
     backlog = _BACKLOG_ON_TERMINAL if ctx.stdout_tty else 0
     plan = _Plan(
         choice=choice,

@@ -93,6 +93,9 @@ def trigger(
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for the first attempt to deliver it; exit code 13 if that fails.")
     ] = False,
+    typed: Annotated[
+        str | None, typer.Option("--confirm", metavar="FILE", help="Consent to file.burned by naming the file.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would happen; change nothing.")] = False,
     data: Data = None,
 ) -> ExitCode:
@@ -103,13 +106,16 @@ def trigger(
     view lies in the past, so that it ends now. file.burned and content.replaced change the file and ask first, as
     --yes does for taking one of limited views. The session of an invitee ends a minute later, with its file.viewed.
 
-    What can be set: pagesViewed, timeMs (file.viewed); email, fields.NAME (gate.completed); author, body, pageNumber
+    What can be set: pagesViewed, timeMs (file.viewed); email, fields.NAME (gate.completed, and on the way through a
+    form file.viewed and file.downloaded); author, body, pageNumber
     (note.created); name (receipt.confirmed); email, name (invite.viewed); kind, pageNumber (proofing.updated). Servers
     elsewhere have no trigger: use 'docshare webhooks test', 'sample' or 'replay' there.
 
     Examples:
 
       docshare trigger file.viewed --file @last --set pagesViewed=7 --set timeMs=102000
+      docshare trigger file.viewed --file @last --set email=ann@example.com
+      docshare trigger file.burned --file slug:offer --confirm slug:offer
       docshare trigger note.created --file slug:offer --set body='Is this final?' --wait
       docshare trigger gate.completed --file @last --set fields.company=Acme --count 20 --every 2s
     """
@@ -124,7 +130,7 @@ def trigger(
     if dry_run:
         ctx.emit(ask(directory, "trigger", {**order, "rehearse": "yes", **_consent(ctx)}), _REHEARSED)
         return ExitCode.OK
-    _agree(ctx, kind, file)
+    _agree(ctx, kind, file, typed)
     consent = {"consent": "yes"} if kind in DESTRUCTIVE else _consent(ctx)
     # Nothing but a running server delivers.
     tell = RunningServer(directory).tell if wait else partial(ask, directory)
@@ -171,10 +177,10 @@ def _consent(ctx: Context) -> dict[str, str]:
     return {"consent": "yes"} if ctx.options.yes else {}
 
 
-def _agree(ctx: Context, kind: str, file: str) -> None:
+def _agree(ctx: Context, kind: str, file: str, typed: str | None) -> None:
     """Ask before something happens to the file itself."""
     if kind == _BURNED:
-        confirm_severe(ctx, f"{kind} on {file} {DESTRUCTIVE[kind]}", [file])
+        confirm_severe(ctx, f"{kind} on {file} {DESTRUCTIVE[kind]}", [file], typed=typed)
     elif kind in DESTRUCTIVE:
         confirm(ctx, f"{kind} on {file} {DESTRUCTIVE[kind]}. Go on?")
 

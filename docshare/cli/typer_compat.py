@@ -18,6 +18,7 @@ from typer.main import get_command
 
 from docshare.cli.context import current
 from docshare.cli.output import FieldsWanted, Spec
+from docshare.cli.scopes import scopes_of
 
 # The base of every usage error; Typer exports only this child of it.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -50,6 +51,14 @@ class TyperCommand(typer.core.TyperCommand):
 
     def __init__(self, name: str | None, **attrs: Any) -> None:
         super().__init__(name, **_dressed(attrs))
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """As Typer's, below the scopes that the command needs."""
+        found = scopes_of(ctx.command_path.split()[1:])
+        if found is not None:
+            formatter.write_paragraph()
+            formatter.write_text(str(found))
+        super().format_epilog(ctx, formatter)
 
 
 class Group(typer.core.TyperGroup):

@@ -40,7 +40,7 @@ def upload(
     its pages are cleared. Settings go to new files only.
 
     With --lint each PDF is looked into first; if one has a warning or an error, nothing at all is sent and the exit
-    code is 13. What is found goes to stderr. See: docshare lint --help.
+    code is 13. What is found goes to stderr. --fail-on and --ignore choose what counts. See: docshare lint --help.
 
     Examples:
 

@@ -39,6 +39,12 @@ class UploadOptions(UploadSettings):
     lint: Annotated[
         bool, typer.Option("--lint", help="Look into PDFs first; send nothing if docshare lint warns of any.")
     ] = False
+    fail_on: Annotated[
+        str | None, typer.Option(metavar="error|warning|never", help="With --lint: send nothing from this level on.")
+    ] = None
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="CHECK", help="With --lint: do not look for this; may be repeated.")
+    ] = None
     qr: Annotated[bool, typer.Option("--qr", help="Draw the QR code of the link.")] = False
     copy: Annotated[bool, typer.Option("--copy", help="Copy the link to the clipboard.")] = False
     open_: Annotated[bool, typer.Option("--open", help="Open the link in the browser.")] = False

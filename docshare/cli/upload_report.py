@@ -7,7 +7,7 @@ from docshare.cli import errors, memory
 from docshare.cli.exits import ExitCode, exit_code
 from docshare.cli.output import Emitter
 from docshare.cli.sources import Item
-from docshare.cli.upload_rows import asked_plain
+from docshare.cli.upload_rows import asked_plain, left_out
 from docshare.cli.upload_settings import NewSettings, Unsettled, facts_of
 from docshare.cli.uploading import Done, Failure, Row
 
@@ -42,7 +42,7 @@ class Report:
     @property
     def links(self) -> list[str]:
         """The share links, in order."""
-        return [str(row["shareUrl"]) for _, row in sorted(self._succeeded.items())]
+        return [str(row.get("url") or row["shareUrl"]) for _, row in sorted(self._succeeded.items())]
 
     def take(self, done: Done) -> None:
         """Note one result and print what is due. The failure of a single upload is raised: it is the command's."""
@@ -59,6 +59,12 @@ class Report:
             row = self._succeeded[done.index] = done.row
             if row.get("recovered"):
                 self._ctx.note(f"the answer was lost, but {row['path']} had arrived")
+            if row.get("warning"):
+                self._ctx.warn(f"{row['path']}: {row['warning']}")
+            if row.get("leftOut"):
+                self._ctx.warn(left_out(str(row["path"]), row["leftOut"]))
+            if row.get("downloadWarning"):
+                self._ctx.warn(f"{row['path']}: {row['downloadWarning']}")
         self._done[done.index] = row
         if self._printer.format == "jsonl":
             self._printer.row(row)
@@ -67,6 +73,8 @@ class Report:
 
     def finish(self) -> None:
         """Print what is left: the whole of ``--json``, or the lines behind one that never came."""
+        if self._succeeded:
+            memory.remember_last(self._ctx, self._succeeded[max(self._succeeded)])
         if self._printer.format == "json":
             rows = [row for _, row in sorted(self._done.items())]
             if rows or not self._single:
@@ -74,8 +82,6 @@ class Report:
         elif self._printer.format != "jsonl":
             for index in sorted(self._done.keys() - range(self._printed)):
                 self._print(index)
-        if self._succeeded:
-            memory.remember_last(self._ctx, self._succeeded[max(self._succeeded)])
 
     def ending(self) -> ExitCode:
         """0, or 12 if only some failed; if all failed alike, their own code."""
@@ -107,7 +113,8 @@ class Report:
         row, item = self._done[index], self._items[index]
         if "error" not in row:
             status = next((word for word in ("skipped", "updated", "recovered") if row.get(word)), "uploaded")
-            self._printer.row({**row, "name": item.name, "status": status, "facts": self._facts})
+            shown = {**row, "shareUrl": row["url"]} if "url" in row else row  # a link by its own name is asked for
+            self._printer.row({**shown, "name": item.name, "status": status, "facts": self._facts})
         elif self._tells_failures:
             self._printer.row({"path": item.path, "status": row["error"]["code"]})
 

@@ -1,6 +1,6 @@
 """How the result of an upload is printed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -44,9 +44,22 @@ def _lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
 
 UPLOADED = Spec(
     plain=(PRINTED["url"],),
-    fields=(*_EVERYTHING, "message", "skipped", "updated", "recovered", "settingsApplied", "variants"),
+    fields=(
+        *_EVERYTHING,
+        "url",
+        "message",
+        "warning",
+        "skipped",
+        "updated",
+        "recovered",
+        "settingsApplied",
+        "downloadWarning",
+        "leftOut",
+        "variants",
+    ),
     id="shortId",
     human=_lines,
+    once=("shareUrl",),
 )
 
 
@@ -55,3 +68,8 @@ def upload_spec(context: "Context", key: str) -> Spec:
     if chosen_format(context) in ("csv", "tsv"):
         return UPLOADED._replace(plain=_EVERYTHING)
     return UPLOADED._replace(plain=_WITH_STATUS if asked_plain(context) else (key,))
+
+
+def left_out(path: str, pictures: Sequence[str]) -> str:
+    """Return the warning about linked ``pictures`` that the conversion of ``path`` left out."""
+    return f"{path}: linked pictures were left out: {', '.join(map(str, pictures))}; embed them to share them"

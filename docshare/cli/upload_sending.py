@@ -35,6 +35,8 @@ def sent(ctx: Context, paths: Sequence[str], given: UploadOptions) -> ExitCode:
         raise Stop(ExitCode.USAGE, "--include is about folders, which need -r")
     if given.update and given.manifest is None:
         raise Stop(ExitCode.USAGE, "--update needs --manifest: which file was a document shared as?")
+    if (given.fail_on or given.ignore) and not given.lint:
+        raise Stop(ExitCode.USAGE, "--fail-on and --ignore are about --lint, which is not given")
     if given.lint and not given.check:
         raise Stop(ExitCode.USAGE, "--lint needs to look at the files, which --no-check rules out")
     if (given.qr or given.open_ or given.variants_csv) and not single:
@@ -54,7 +56,7 @@ def sent(ctx: Context, paths: Sequence[str], given: UploadOptions) -> ExitCode:
         if given.lint:
             from docshare.cli.lint import require_clean
 
-            require_clean(ctx, items)
+            require_clean(ctx, items, given.fail_on, given.ignore or ())
         ledger = None if given.manifest is None else Manifest(given.manifest).load()
         if given.dry_run:
             return _planned(ctx, items, Skips(ledger, {}, given.update), settings, links, single=single)

@@ -2,8 +2,10 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from docshare.cli.arguments import base_of
 from docshare.cli.exits import ExitCode, Stop, exit_code
 from docshare.cli.inputs import STDIN
 from docshare.cli.setting_advice import hole
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+_OF_COPIES = ("pageRange", "watermark")
 _SAID_FIRST = ("deleteAt", "neverExpire", "password")
 # A refusal with one of these codes would meet every further file as well.
 _GENERAL = ("plan_required", "unauthorized", "insufficient_scope", "rate_limited")
@@ -91,7 +94,17 @@ class NewSettings:
             raise self._unsettled(client, row, explained(refusal, self._body)) from refusal
         except (Problem, ClientError) as error:
             raise self._unsettled(client, row, error) from error
-        return {**row, "settingsApplied": True}
+        custom = {"url": f"{base_of(str(row['shareUrl']))}/{self._body['slug']}"} if self._body.get("slug") else {}
+        return {**row, **custom, "settingsApplied": True, **self._warning(client, row)}
+
+    def _warning(self, client: "Client", row: Row) -> Row:
+        """What the server found out about the copies that readers download; nothing where it cannot be asked."""
+        if not any(self._body.get(key) for key in _OF_COPIES):
+            return {}
+        with suppress(Problem, ClientError):
+            found = client.files.show(str(row["uuid"])).get("downloadWarning")
+            return {"downloadWarning": found} if found else {}
+        return {}
 
     def _unsettled(self, client: "Client", row: Row, error: Problem | ClientError) -> Unsettled:
         general = isinstance(error, Problem) and error.code in _GENERAL

@@ -13,6 +13,7 @@ from docshare.cli.replacing import replaced
 from docshare.cli.sources import Item
 from docshare.cli.upload_settings import NewSettings, Unsettled
 from docshare.client.errors import ClientError, NotConnected, RateLimited, Redirected, Refused
+from docshare.contract.media import DOCUMENTS
 from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.contract.problems import Problem
 
@@ -25,6 +26,8 @@ Failure = Problem | ClientError | Stop
 Report = Callable[[int], None]
 
 _PROCESSING = "processing on server"
+_CONVERTING = "converting on server"
+_OFFICE = tuple(kind.extension for kind in DOCUMENTS.values() if kind.converted)
 
 
 class _Cancelled(Exception):
@@ -116,7 +119,7 @@ class Uploader:
             item = self._items[index]
             label = item.name if len(self._items) == 1 else f"{index + 1}/{len(self._items)} {item.name}"
             with progress.shown(self._ctx, label, item.size) as bar:
-                done = self._tried(self._client, index, reporter(bar, item.size))
+                done = self._tried(self._client, index, reporter(bar, item.size, item.name))
             yield done
 
     def _together(self) -> Iterator[Done]:
@@ -190,7 +193,7 @@ class Uploader:
         return {**result, **link, "path": item.path, "size": item.size, "updated": True}
 
 
-def reporter(bar: progress.Progress, size: int) -> Report:
+def reporter(bar: progress.Progress, size: int, name: str = "") -> Report:
     """What moves ``bar`` while a file of ``size`` bytes is sent; once all of them are through it says so."""
     stages = [False]
 
@@ -200,7 +203,7 @@ def reporter(bar: progress.Progress, size: int) -> Report:
         bar.at(sent)
         stages[0] = sent == size > 0
         if stages[0]:
-            bar.stage(_PROCESSING)
+            bar.stage(_CONVERTING if name.lower().endswith(_OFFICE) else _PROCESSING)
 
     return report
 

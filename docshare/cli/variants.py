@@ -33,12 +33,24 @@ _STUBS = (
 
 app = App("Links for single recipients: make, revoke, redact them.", stubs=_STUBS)
 
-_FIELDS = ("uuid", "shortId", "url", "label", "overrides", "revoked", "redacted", "createdAt")
+_FIELDS = (
+    "uuid",
+    "shortId",
+    "url",
+    "label",
+    "overrides",
+    "revoked",
+    "redacted",
+    "pageRangeEmpty",
+    "createdAt",
+    "downloadWarning",
+)
 
 
 def state_of(variant: Row) -> str:
     """What is unusual about a variant, in short words."""
-    return ", ".join(word for word in ("revoked", "redacted") if variant.get(word))
+    words = {"revoked": "revoked", "redacted": "redacted", "pageRangeEmpty": "no pages shown"}
+    return ", ".join(word for key, word in words.items() if variant.get(key))
 
 
 _LIST = Spec(
@@ -65,6 +77,7 @@ _SHOW = Spec(
         Column("overrides", "allows", show=lambda row: in_words(row.get("overrides"))),
         Column("createdAt", "created", kind="moment"),
         Column("state", "state", role="warn", show=state_of),
+        Column("downloadWarning", "warning", role="warn"),
     ),
     plain=("uuid", "shortId", "label", "url"),
     fields=_FIELDS,
@@ -251,7 +264,10 @@ def _put(
         return _planned(ctx, found, "PUT", body=body)
 
     def work(each: Found) -> Row:
-        return client.variants.update(each.file, each.uuid, changes)
+        changed = client.variants.update(each.file, each.uuid, changes)
+        if changed.get("downloadWarning"):
+            ctx.warn(f"{short_id(each.variant)}: {changed['downloadWarning']}")
+        return changed
 
     return _each(ctx, client, found, spec, work)
 

@@ -145,6 +145,8 @@ def _one(ctx: Context, file: str, label: str | None, overrides: Overrides, *, dr
         variant = client.variants.create(name, label, overrides, known=known)
     if variant.get("recovered"):
         ctx.note("the answer was lost, but the link had been made")
+    if variant.get("downloadWarning"):
+        ctx.warn(variant["downloadWarning"])
     if printer.format == "json":
         printer.emit(variant)
     else:

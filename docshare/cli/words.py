@@ -1,9 +1,10 @@
 """Words for completion, from small cache files. ``docshare __complete`` must answer while a person types.
 
 So it asks no network, reads no configuration and imports next to nothing. Ordinary commands fill the cache as they
-list and upload; what is cached stays until the next list, since an old word is better than none. One file per profile
-and kind holds ``value<TAB>description`` lines; ``current`` names the profile that is the default, and ``online`` those
-that have ``complete_online`` on: for them words older than ``FRESH_S`` are asked for anew.
+list and upload; what is cached stays until the next list, since an old word is better than none. One file per kind,
+server and account holds ``value<TAB>description`` lines; ``home-NAME`` holds the origin and the account of a profile,
+``current`` the name of the default profile, and ``online`` the profiles that have ``complete_online`` on: for them
+words older than ``FRESH_S`` are asked for anew.
 """
 
 import os
@@ -17,6 +18,7 @@ _VALUE = "_.:/@-"
 _DESCRIPTION = " .,()@+-_"
 _LONGEST = 60
 FRESH_S = 60.0
+BUILT_IN_ORIGIN = "http://127.0.0.1:8787"
 _ASKED_FOR = ("files", "webhooks")  # what a server can list without being told more
 _MOST = 2000  # lines; a shell that gets more becomes slow
 
@@ -40,7 +42,7 @@ def answer(argv: list[str], env: Mapping[str, str] = os.environ) -> int:
 def read(kind: str, env: Mapping[str, str]) -> list[str]:
     """The cached lines of a kind (files, variants, profiles), made safe again: the cache is a file like any other."""
     root = _root(env)
-    name = "profiles" if kind == "profiles" else f"{kind}-{_profile(root, env)}"
+    name = "profiles" if kind == "profiles" else _file_name(kind, root, env)
     return [safe for line in _lines(root, name) if (safe := safe_line(*line.partition("\t")[::2]))]
 
 
@@ -51,7 +53,7 @@ def _is_stale(kind: str, env: Mapping[str, str]) -> bool:
     profile = _profile(root, env)
     if not profile or profile not in _lines(root, "online"):
         return False
-    path = os.path.join(root, f"{kind}-{profile}")
+    path = os.path.join(root, _file_name(kind, root, env))
     try:
         if 0 <= time.time() - os.stat(path).st_mtime < FRESH_S:
             return False
@@ -75,6 +77,32 @@ def _root(env: Mapping[str, str]) -> str:
 
 def _profile(root: str, env: Mapping[str, str]) -> str:
     return env.get("DOCSHARE_PROFILE") or _line(root, "current")
+
+
+def _file_name(kind: str, root: str, env: Mapping[str, str]) -> str:
+    origin, _, account = _line(root, f"home-{_profile(root, env)}").partition("\t")
+    url, token = env.get("DOCSHARE_URL", "").strip(), env.get("DOCSHARE_TOKEN", "").strip()
+    return file_name(kind, origin_of(url) if url else origin or BUILT_IN_ORIGIN, digest(token) if token else account)
+
+
+def file_name(kind: str, origin: str, account: str) -> str:
+    """The name of the cache file with the words of ``kind`` for one account of one server."""
+    return f"{kind}-" + "".join(char if char.isalnum() or char in ".-" else "_" for char in f"{origin}-{account}")
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and unusual port of a URL, as ``client.address.origin_of``, which costs more to load than this."""
+    scheme, _, rest = url.partition("://")
+    host = rest.replace("?", "/").replace("#", "/").partition("/")[0].rpartition("@")[2]
+    port = {"https": ":443", "http": ":80"}.get(scheme.lower(), ":")
+    return f"{scheme}://{host.removesuffix(port)}".lower()
+
+
+def digest(token: str) -> str:
+    """A name for the account behind a credential that nobody else can turn back into the credential."""
+    from hashlib import sha256
+
+    return sha256(token.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def safe_line(value: str, description: str) -> str:

@@ -7,6 +7,7 @@ again: each iteration starts anew.
 
 import hashlib
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
@@ -14,6 +15,8 @@ from typing import Protocol
 from docshare.client.errors import LocalFileError
 
 BLOCK = 256 * 1024  # bytes
+# In a form these stand for a quotation mark and a line break; the coded name beside it says which is meant.
+_AMBIGUOUS = re.compile(r"%(?:22|0d|0a)", re.IGNORECASE)
 
 
 class Source(Protocol):
@@ -138,6 +141,10 @@ def _file_head(boundary: str, part: str, filename: str) -> bytes:
     # A name that is not UTF-8 on disk arrives with lone surrogates, which no server accepts.
     shown = os.fsencode(filename).decode("utf-8", "replace")
     disposition = f'form-data; name="{_quoted(part)}"; filename="{_quoted(shown)}"'
+    if _AMBIGUOUS.search(shown):
+        from urllib.parse import quote
+
+        disposition += f"; filename*=UTF-8''{quote(shown, safe='')}"
     return f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: {_media_type(shown)}\r\n\r\n".encode()
 
 

@@ -16,6 +16,7 @@ _NEVER_CONNECTED = (
     requests.exceptions.ProxyError,
     requests.exceptions.SSLError,
 )
+_NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
 _SILENT = (requests.Timeout, pool.ReadTimeoutError, TimeoutError)
 
 
@@ -32,6 +33,9 @@ def _failure(error: requests.RequestException, causes: list[BaseException], call
         # Repeating cannot help, unlike with every other failure to connect.
         hint = "Check the address; for a private certificate authority name its bundle with --ca-bundle."
         return NotConnected(f"the certificate of {origin} is not trusted: {_words(causes)}", hint=hint, final=True)
+    if any(isinstance(cause, ssl.SSLError) and cause.reason in _NOT_TLS for cause in causes):
+        hint = "Write http:// if it is meant to be plain, or name the port that speaks TLS."
+        return NotConnected(f"{origin} speaks plain http on this port, not https", hint=hint, final=True)
     if not sending and any(isinstance(cause, _NEVER_CONNECTED) for cause in causes):
         hint = "Check the address and that the server is running."
         return NotConnected(f"cannot connect to {origin}: {_words(causes)}", hint=hint)

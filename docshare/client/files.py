@@ -109,7 +109,7 @@ class Files:
     ) -> dict[str, Any]:
         """``POST /files/{id}/content``: put another document behind the link; the replace result
         ``{uuid, contentVersion, originalName, size, anchorsCleared, clearedHotspots, clearedNotes, clearedMarks,
-        clearedAnnotations, message}``.
+        clearedAnnotations, message}``, with ``pageRangeEmpty`` and ``emptyVariants`` where links show no pages now.
 
         ``source``, ``name``, ``progress`` and ``digest`` as of ``upload``; ``keep_anchors`` leaves what is on the
         pages.

@@ -31,3 +31,4 @@ class Options(NamedTuple):
     on_exchange: Callable[[Exchange], None] | None
     verify: bool | str
     clock: Clock
+    door: "tuple[str, str] | None" = None  # of a server on this host: its loopback address, and its instance key

@@ -28,9 +28,10 @@ class Bearer(AuthBase):
     """Sets the credential, and only for its origin. An auth object, even one that sets nothing, also keeps requests
     from taking a login for the host out of ``~/.netrc`` and putting it in the place of a hand-set header."""
 
-    def __init__(self, token: str | Callable[[], str] | None, origin: str) -> None:
+    def __init__(self, token: str | Callable[[], str] | None, origin: str, instance_key: str = "") -> None:
         self._token = token
         self._origin = origin
+        self._instance_key = instance_key
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         token = self._token() if callable(self._token) else self._token
@@ -41,6 +42,10 @@ class Bearer(AuthBase):
         if not _TOKEN.fullmatch(token):
             raise Problem("unauthorized", "the credential holds characters that no credential has (a line break?)")
         request.headers["Authorization"] = f"Bearer {token}"
+        if self._instance_key:
+            from docshare.contract.local import HEADER, prove
+
+            request.headers[HEADER] = prove(self._instance_key, f"Bearer {token}")
         return request
 
 
@@ -53,7 +58,8 @@ class Transport:
         self.options = options
         self._meter = meter
         self._skew = 0.0
-        self._session = _session(Bearer(token, address.origin), options)
+        self._base, key = options.door or (address.base, "")
+        self._session = _session(Bearer(token, origin_of(self._base), key), options)
 
     def json_object(self, call: Call) -> dict[str, Any]:
         """The JSON object that answers ``call``; raises as ``send`` does, and ``NotAnApi`` for anything else."""
@@ -137,7 +143,7 @@ class Transport:
         began = clock.monotonic()
         response = self._session.request(
             call.method,
-            self.address.base + call.whole_path,
+            self._base + call.whole_path,
             params=dict(call.params),
             data=cast("Iterable[bytes] | None", call.body),  # a socket takes its memoryviews too
             headers=headers,
@@ -188,6 +194,7 @@ class Transport:
 
 def _session(auth: AuthBase, options: Options) -> requests.Session:
     session = requests.Session()
+    session.trust_env = options.door is None  # a loopback address is reached through no proxy
     session.auth = auth
     session.headers.update({"User-Agent": options.user_agent, "Accept": f"application/json, {MEDIA_TYPE}, */*;q=0.5"})
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))

@@ -14,8 +14,13 @@ LONGEST_READING_MS = 4 * HOUR
 _MOST_PAGES = 5_000
 
 SETTABLE: dict[str, dict[str, Reader]] = {
-    "file.viewed": {"pagesViewed": whole(1, _MOST_PAGES), "timeMs": whole(1_000, LONGEST_READING_MS)},
-    "file.downloaded": {},
+    "file.viewed": {
+        "pagesViewed": whole(1, _MOST_PAGES),
+        "timeMs": whole(1_000, LONGEST_READING_MS),
+        "email": text,
+        FORM: text,
+    },
+    "file.downloaded": {"email": text, FORM: text},
     "gate.completed": {"email": text, FORM: text},
     "note.created": {"author": text, "body": text, "pageNumber": whole(1)},
     "receipt.confirmed": {"name": text},

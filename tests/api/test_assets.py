@@ -309,9 +309,9 @@ def test_an_upload_to_a_file_that_goes_meanwhile_stores_nothing(
     """The file is looked for again when the asset is written down."""
     drawn = world.rt.engine.picture
 
-    def slow(path: Path, media_type: str) -> bytes:
+    def slow(*arguments: Any) -> bytes:
         world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1")
-        return drawn(path, media_type)
+        return drawn(*arguments)
 
     monkeypatch.setattr(world.rt.engine, "picture", slow)
     assert upload(world.pia, made).status_code == 404

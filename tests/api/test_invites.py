@@ -155,7 +155,7 @@ def test_the_first_counted_view_is_told_once(world: World, made: dict[str, Any])
 
 def test_a_scanner_that_follows_the_personal_link_is_no_invitee(world: World, made: dict[str, Any]) -> None:
     row = invite(world.pia, made)
-    Reader(world, short_id(row)).reads(2)
+    Reader(world, short_id(row)).reads(20, input=False)
     world.clock.advance(minutes=10)
     assert "viewedAt" not in world.pia.get(invites_of(made)).get_json()[0]
 

@@ -10,7 +10,7 @@ from docshare.server.services.callers import authenticate
 from tests.api.door import form, opened
 from tests.api.table import GUARDED, PUBLIC, UNKNOWN_UUID, address
 from tests.support.anonymous import Anonymous, share
-from tests.support.cast import World
+from tests.support.cast import INVALID_TOKEN, World
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import count
 
@@ -52,7 +52,7 @@ def test_a_manage_token_is_401_on_every_other_route(world: World, method: str, p
     answer = file.manage(method, address(path, file.uuid))
     assert answer.status_code == 401
     assert answer.get_json()["code"] == "unauthorized"
-    assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
+    assert answer.headers["WWW-Authenticate"] == INVALID_TOKEN
 
 
 @pytest.mark.parametrize(("method", "path", "scope"), [row for row in PUBLIC if row[0] == "GET"])

@@ -13,7 +13,7 @@ from docshare.server.services.sign_in import SESSION_MS
 from tests.api.door import Door, Reply, form, head, opened
 from tests.api.table import UNKNOWN_UUID
 from tests.support.anonymous import share
-from tests.support.cast import BASE_URL, Person, World
+from tests.support.cast import BASE_URL, NO_CREDENTIAL, Person, World
 from tests.support.images import picture
 from tests.support.owner import signed_in
 from tests.support.pdfs import simple_pdf
@@ -164,7 +164,7 @@ def test_nobody_is_401(world: World, target: str, tail: str, cookie: str | None)
         world.http.set_cookie("docshare_session", cookie)
     answer = world.http.post(f"{FILES}{tail.replace('{uuid}', target)}", data=data_of(tail))
     assert refused(answer) == (401, "unauthorized")
-    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert answer.headers["WWW-Authenticate"] == NO_CREDENTIAL
     assert unchanged(world)
 
 

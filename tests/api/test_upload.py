@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +16,10 @@ from werkzeug.test import TestResponse, run_wsgi_app
 from docshare.contract.problems import Problem
 from docshare.server import shell
 from docshare.server.blobs import Blobs
+from docshare.server.pdf.engine import Engine
 from docshare.server.services import sweeps
 from tests.support.cast import Person, World
+from tests.support.hostile_pdfs import slow_page
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import change_file, count
 
@@ -201,9 +204,33 @@ def test_a_pdf_that_needs_a_password_is_422_with_a_hint(world: World) -> None:
     assert stored(world) == []
 
 
+def test_a_first_page_that_cannot_be_drawn_is_422(world: World) -> None:
+    answer = send(world.pia, simple_pdf(1).replace(b"/Kids [", b"/Kids [99 0 R ").replace(b"/Count 1 ", b"/Count 2 "))
+    assert (answer.status_code, answer.get_json()["detail"]) == (422, "Page 1 of the PDF cannot be drawn.")
+    assert stored(world) == []
+
+
+def test_a_first_page_that_takes_long_is_stored_with_a_warning(world: World) -> None:
+    with closing(Engine(workers=1)) as engine:  # of its own: the engine of the tests remembers slow documents
+        shell.attach(world.app, replace(world.rt, engine=engine))
+        made = send(world.pia, slow_page())
+        assert made.status_code == 200
+        assert made.get_json()["warning"].startswith("Page 1 takes more than 2 seconds to draw.")
+        assert "warning" not in send(world.pia, simple_pdf()).get_json()
+        content = {"file": (io.BytesIO(slow_page()), "again.pdf")}
+        replaced = world.pia.post(f"/api/v1/files/{made.get_json()['uuid']}/content", data=content)
+        assert replaced.get_json()["warning"] == made.get_json()["warning"]
+
+
+def test_a_damaged_file_that_can_be_repaired_is_stored_as_it_was_sent(world: World) -> None:
+    damaged = simple_pdf(2).replace(b" >>\nstartxref", b"\nstartxref")
+    assert send(world.pia, damaged).status_code == 200
+    assert stored(world) == [damaged]
+
+
 def test_an_engine_that_cannot_be_had_is_503_with_retry_after(world: World) -> None:
     class Absent:
-        def inspect(self, path: Any) -> None:
+        def inspect(self, *arguments: Any) -> None:
             raise Problem("unavailable", "No worker.", headers={"Retry-After": "5"})
 
     shell.attach(world.app, replace(world.rt, engine=Absent()))  # type: ignore[arg-type]
@@ -260,9 +287,9 @@ def test_uploads_that_race_for_the_last_slot_fill_exactly_the_limit(world: World
     class Slow:
         """All have passed the first judgement before any goes on."""
 
-        def inspect(self, path: Any) -> Any:
+        def inspect(self, *arguments: Any) -> Any:
             together.wait(10)
-            return world.rt.engine.inspect(path)
+            return world.rt.engine.inspect(*arguments)
 
     shell.attach(world.app, replace(world.rt, engine=Slow()))  # type: ignore[arg-type]
 

@@ -83,12 +83,24 @@ def test_the_sessions_of_a_deleted_variant_stay_unattributed(
     assert count(world, "activity_rows") == 4  # its own session told itself
 
 
-@pytest.mark.parametrize("query", ["?redact=0", "?redact=true", "?redact=", "?redact=1&redact=0", "?Redact=1"])
-def test_any_other_value_than_1_is_a_plain_delete(
+@pytest.mark.parametrize(
+    "query",
+    ["?redact=0", "?redact=true", "?redact=", "?redact", "?redact=1&redact=0", "?redact=1&redact=1", "?redact=01",
+     "?Redact=1", "?redact=1&REDACT=0"],
+)  # fmt: skip
+def test_any_other_value_than_1_is_refused_and_deletes_nothing(
     world: World, made: dict[str, Any], variant: dict[str, Any], query: str
 ) -> None:
-    """``redact`` (enum ``1``), judged like ``purge``."""
-    assert delete(world, made, variant, query).status_code == 204
+    """A misspelled redaction must not delete the variant."""
+    answer = delete(world, made, variant, query)
+    assert (answer.status_code, answer.get_json()["code"]) == (400, "bad_request")
+    assert [row["label"] for row in listed(world, made)] == [variant["label"]]
+
+
+def test_other_parameters_change_nothing_about_a_plain_delete(
+    world: World, made: dict[str, Any], variant: dict[str, Any]
+) -> None:
+    assert delete(world, made, variant, "?purge=1").status_code == 204
     assert listed(world, made) == []
 
 

@@ -156,7 +156,7 @@ def test_readers_of_this_moment_come_and_go_while_one_looks(browser: Browser, sh
         person.page.clock.install()
         person.page.goto(shown.address)
         assert person.page.locator("#now-words").inner_text() == "0 reading now"
-        Reader(shown.world, shown.made["shortId"], address="203.0.113.99").tell(input=True)
+        Reader(shown.world, shown.made["shortId"], address="203.0.113.99").reads(2)
         for words in ("1 reading now", "0 reading now"):
             with person.page.expect_response("**/now"):
                 person.page.clock.run_for(15_000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +225,63 @@ def test_the_kind_of_progress_suits_who_watches(
     done = watched(*options, "--format", "plain", env=env)
     assert done.out.split("\t")[0] == expected
     assert ("\x1b" in done.err) == (expected == "bar")
+
+
+@pytest.mark.parametrize("tty", [True, False])
+def test_a_long_stage_says_how_long_it_has_been_going_on(
+    watched: Watched, time: FakeTime, monkeypatch: pytest.MonkeyPatch, tty: bool
+) -> None:
+    """The request blocks the program meanwhile: what is drawn is drawn beside it."""
+    import docshare.cli.profile as module
+    import docshare.cli.progress as drawing
+
+    drawn = threading.Event()
+
+    def work(context: Context, name: str) -> dict[str, str]:
+        progress = Progress(context, "deck.docx", 1000)
+        progress.at(1000)
+        progress.stage("converting on server")
+        context.sleep(7)
+        staged = progress._staged
+        monkeypatch.setattr(progress, "_staged", lambda: (staged(), drawn.set())[0])
+        assert drawn.wait(20)
+        progress.close()
+        return {"name": mode(context)}
+
+    monkeypatch.setattr(drawing, "_STAGE_EVERY", {"bar": 0.01, "plain": 0.01})
+    watched.tty = tty
+    monkeypatch.setattr(module, "_row", work)
+    done = Shell.__call__(watched, "profile", "list")
+    assert "converting on server, 7s" in done.err
+
+
+def test_uploads_side_by_side_change_the_stage_together(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    import docshare.cli.profile as module
+
+    broken: list[Exception] = []
+
+    def work(context: Context, name: str) -> dict[str, str]:
+        progress = Progress(context, "deck.docx", 1000)
+
+        def change() -> None:
+            try:
+                for number in range(200):
+                    progress.stage("processing on server" if number % 2 else "")
+            except RuntimeError as error:
+                broken.append(error)
+
+        threads = [threading.Thread(target=change) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        progress.close()
+        return {"name": mode(context)}
+
+    watched.tty = True
+    monkeypatch.setattr(module, "_row", work)
+    assert Shell.__call__(watched, "profile", "list").code == 0
+    assert broken == []
 
 
 def test_progress_as_json_is_one_object_per_line(watched: Watched) -> None:

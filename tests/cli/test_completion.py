@@ -55,8 +55,10 @@ def words(home: Path) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     (place / "current").write_text("local\n")
     (place / "profiles").write_text("local\thttp://127.0.0.1:8787\nlocation\thttps://docs.example\n")
-    (place / "files-local").write_text(f"{ID}\tdeck (final).pdf\n{ID[:-1]}8\tother.pdf\nslug:offer\tdeck.pdf\n")
-    return place / "files-local"
+    (place / "home-local").write_text("http://127.0.0.1:8787\t0123abcd\n")
+    listed = place / "files-http___127.0.0.1_8787-0123abcd"
+    listed.write_text(f"{ID}\tdeck (final).pdf\n{ID[:-1]}8\tother.pdf\nslug:offer\tdeck.pdf\n")
+    return listed
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -213,8 +215,10 @@ def test_listing_fills_the_cache_of_the_profile_in_effect(api: FakeApi, shell: S
 
 
 def test_another_profile_has_its_own_words(api: FakeApi, shell: Shell) -> None:
+    del shell.env["DOCSHARE_URL"], shell.env["DOCSHARE_TOKEN"]
     for name in ("a", "b"):
-        assert shell("profile", "add", name, "--url", api.url, "--with-token", stdin=b"key123\n").code == 0
+        key = f"key123{name}\n".encode()
+        assert shell("profile", "add", name, "--url", api.url, "--with-token", stdin=key).code == 0
         api.files = [{"uuid": UUID.format(1), "shortId": ID[:-1] + name, "originalName": "x"}]
         assert shell("files", "list", "--profile", name).code == 0
     assert shell("profile", "use", "b").code == 0
@@ -247,6 +251,7 @@ def test_what_a_hostile_server_lists_is_offered_and_never_run(
     api.on("GET", "/webhooks", {"webhooks": [webhook]})
     api.on("GET", f"/files/{ID}/variants", {"variants": [variant]})
     assert shell("profile", "add", "local", "--url", api.url, "--with-token", stdin=b"key123\n").code == 0
+    del shell.env["DOCSHARE_URL"], shell.env["DOCSHARE_TOKEN"]
     for line in ("files list", "webhooks list", f"variants list {ID}"):
         assert shell(*line.split()).code == 0
     shown = "".join(

@@ -34,12 +34,15 @@ def online(api: FakeApi, shell: Shell) -> Shell:
     assert shell("profile", "add", "work", "--url", api.url, "--with-token", stdin=TOKEN.encode()).code == 0
     assert shell("profile", "use", "work").code == 0
     assert shell("config", "set", "complete_online", "true").code == 0
+    assert shell("ls").code == 0
+    api.heard.clear()
     age(shell, 61)
     return shell
 
 
-def cache(shell: Shell, name: str = "files-work") -> Path:
-    return shell.home / "cache" / "complete" / name
+def cache(shell: Shell) -> Path:
+    (listed,) = (shell.home / "cache" / "complete").glob("files-*")
+    return listed
 
 
 def age(shell: Shell, seconds: float) -> None:
@@ -94,8 +97,9 @@ def test_without_the_setting_no_server_is_asked(
 def test_it_is_the_profile_in_effect_that_counts(
     online: Shell, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cache(online, "files-other").write_text(OLD)
-    os.utime(cache(online, "files-other"), (0, 0))
+    home = cache(online).with_name("home-work")
+    home.with_name("home-other").write_text(home.read_text())
+    os.utime(cache(online), (0, 0))
     online.env["DOCSHARE_PROFILE"] = "other"
     assert (tab(online, capsys), api.heard) == (OLD, [])
 
@@ -125,8 +129,10 @@ def test_a_server_that_is_silent_is_not_waited_for(
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        online.env["DOCSHARE_URL"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        online.env["DOCSHARE_URL"] = url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         online.env["DOCSHARE_TOKEN"] = TOKEN
+        place = words.file_name("files", url, words.digest(TOKEN))
+        cache(online).rename(cache(online).with_name(place))
         assert tab(online, capsys) == OLD
 
 

@@ -89,7 +89,7 @@ def test_the_header_can_be_had_and_left_out(api: FakeApi, shell: Shell) -> None:
     assert listed(api, shell, "--format", "csv", "--no-header").startswith("aB3dE5fG0001,")
 
 
-@pytest.mark.parametrize("start", ["=1+1", "+1", "-1", "@x", "\tx", "\rx"])
+@pytest.mark.parametrize("start", ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "\nx", "＝1", "\ufeff=1", "\u200b＠x"])
 def test_csv_takes_the_sting_out_of_formulas(api: FakeApi, shell: Shell, start: str) -> None:
     files = [file(1, originalName=start, viewCount=-5)]
     options = ("--format", "csv", "--no-header", "--fields", "originalName,viewCount")
@@ -115,7 +115,7 @@ def test_a_terminal_gets_a_table_of_aligned_columns(api: FakeApi, shell: Shell, 
 def test_a_column_that_is_empty_everywhere_is_left_out(api: FakeApi, shell: Shell) -> None:
     shell.tty = True
     shell.env["NO_COLOR"] = "1"
-    assert listed(api, shell).splitlines()[0].split() == ["NAME", "ID", "VIEWS", "SIZE", "UPLOADED"]
+    assert listed(api, shell).splitlines()[0].split() == ["NAME", "ID", "LINK", "VIEWS", "SIZE", "UPLOADED"]
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
@@ -134,9 +134,9 @@ def test_only_a_flexible_column_is_cut_and_says_so(api: FakeApi, shell: Shell) -
     shell.env |= {"COLUMNS": "40", "NO_COLOR": "1"}
     files = [file(1, originalName="a very long name of a file"), file(2, originalName="日本語" * 9)]
     assert listed(api, shell, files=files).splitlines() == [
-        "NAME                 ID            VIEWS",
-        "a very long name o…  aB3dE5fG0001  1",
-        "日本語日本語日本語…  aB3dE5fG0002  2",
+        "NAME              ID            UPLOADED",
+        "a very long nam…  aB3dE5fG0001  2 h ago",
+        "日本語日本語日 …  aB3dE5fG0002  2 h ago",
     ]
 
 

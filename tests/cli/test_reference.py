@@ -67,7 +67,7 @@ def test_a_page_reads_as_written() -> None:
         "docshare-files-list - List the files of the account",
         "docshare files list [OPTIONS]",
         "--filter EXPR",
-        "docshare files list --filter 'viewCount > `10`' --sort -viewCount",
+        "docshare files list --filter 'viewCount > `10`' --sort -views",
         "shortId, uuid, originalName",
         "docshare-exit-codes(7)",
     ):

@@ -69,6 +69,16 @@ def desk(house: Served, shell: Shell) -> Iterator[Desk]:
     desk._session.close()
 
 
+def test_burning_takes_the_name_of_the_file_as_consent(desk: Desk) -> None:
+    desk.settings(viewLimit=1)
+    named = desk.made["shortId"]
+    refused = desk.trigger("file.burned")
+    assert (refused.code, f"--confirm {named}" in refused.err) == (2, True)
+    assert desk.trigger("file.burned", "--confirm", "other").code == 2
+    done = desk.trigger("file.burned", "--confirm", named, "--json")
+    assert (done.code, done.rows[0]["event"]) == (0, "file.burned")
+
+
 # --- what is said ----------------------------------------------------------------------------------------------------
 
 
@@ -223,7 +233,7 @@ def test_what_destroys_something_needs_consent(desk: Desk) -> None:
     [
         (("file.seen",), "There is no event kind 'file.seen'."),
         (("webhook.test",), "There is no event kind 'webhook.test'."),
-        (("file.viewed", "--set", "pages=3"), "Keys: pagesViewed, timeMs."),
+        (("file.viewed", "--set", "pages=3"), "Keys: pagesViewed, timeMs, email, fields.NAME."),
         (("file.viewed", "--set", "timeMs=long"), "timeMs: 'long' is not a whole number"),
         (("file.viewed", "--set", "timeMs"), "write key=value"),
         (("file.viewed", "--count", "0"), "--count"),

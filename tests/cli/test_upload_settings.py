@@ -132,7 +132,8 @@ def test_a_terminal_reads_expiry_password_and_the_rest(taking: FakeApi, shell: S
     expiry = local_time(1_790_000_000_000 + 7 * 86_400_000)
     done = shell("upload", deck, "--expires", "7d", "--slug", "q3", "--password-file", secret, "--no-color")
     assert done.lines == [
-        link(1), f'deck.pdf · 1.0 kB · aB3dE5fG7h01 · expires {expiry} (7 days) · password set · settings: slug "q3"',
+        "https://d.example/q3",
+        f'deck.pdf · 1.0 kB · aB3dE5fG7h01 · expires {expiry} (7 days) · password set · settings: slug "q3"',
     ]  # fmt: skip
     assert shell("upload", deck, "--no-download", "--no-color").lines[1] == (
         "deck.pdf · 1.0 kB · aB3dE5fG7h02 · never expires · no password · settings: allowDownload false"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import requests
 
+from tests.support.inheriting import box_without_state
 from tests.support.pdfs import simple_pdf
 from tests.support.served import Served, docshare, home, served
 
@@ -121,3 +122,21 @@ def test_a_logo_is_stored_and_shown_on_the_share_page(run: Run, deck: Path, tmp_
     assert looks == {"logo": {"assetId": asset["assetId"]}, "flip": {"speedMs": 300}}
     (tmp_path / "fake.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"x" * 100)
     run("assets", "add", "@last", tmp_path / "fake.png", "--kind", "logo", code=9)
+
+
+def test_a_copy_that_cannot_be_made_is_a_warning_wherever_it_is_set(run: Run, tmp_path: Path) -> None:
+    odd = tmp_path / "odd.pdf"
+    odd.write_bytes(box_without_state())
+    sent = run("upload", odd, "--pages", "2-2")
+    assert "warning: " in sent.stderr
+    assert "would look different" in sent.stderr
+    assert "would look different" in run("show", "@last").stdout
+    cleared = run("settings", "set", "@last", "--pages", "1-1")
+    assert "look different" not in cleared.stderr
+    again = run("settings", "set", "@last", "--pages", "2-2", "--json")
+    assert "would look different" in again.stderr
+    assert "would look different" in parsed(again)["file"]["downloadWarning"]
+    made = run("variants", "create", "@last", "--label", "Ann", "--pages", "2-3", "--json")
+    assert "would look different" in made.stderr
+    changed = run("variants", "update", "label:Ann", "--file", "@last", "--pages", "2-2")
+    assert "would look different" in changed.stderr

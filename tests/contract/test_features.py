@@ -31,15 +31,18 @@ PRO = [
 ]
 
 SUMMARY = {
-    "free": ["totalViews", "totalSessions", "uniqueVisitors", "uniqueCountries", "avgTimeMs", "downloads"],
+    "free": [
+        "totalViews", "totalSessions", "uniqueVisitors", "uniqueCountries", "avgTimeMs", "downloads",
+        "unconfirmedSessions",
+    ],
     "basic": ["medianTimeMs", "totalTurns", "completionRate", "backTurnShare"],
     "pro": ["activeReaders", "newSessions", "returningSessions", "invitedNotViewed"],
-}
+}  # fmt: skip
 SECTIONS = {
     "free": ["tier", "summary", "file", "effectivePages"],
     "basic": [
         "viewsOverTime", "funnel", "referrers", "browsers", "sources", "viewerModes", "peakTimes", "devices",
-        "countries",
+        "countries", "uncounted",
     ],
     "pro": ["sessions", "hotspotTaps", "ctaTaps", "variants", "contacts"],
 }  # fmt: skip

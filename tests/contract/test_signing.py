@@ -107,3 +107,10 @@ def test_what_was_signed_is_genuine(secret: str, body: bytes, now: int) -> None:
 @given(st.text(max_size=90) | st.from_regex(r"t=\d{1,20},v1=[0-9a-f]{64}", fullmatch=True))
 def test_no_made_up_header_is_genuine(header: str) -> None:
     assert not verify(SECRET, BODY, header, NOW)
+
+
+def test_the_window_is_judged_in_whole_seconds() -> None:
+    """The header holds whole seconds, so the rest of the second in which it is verified does not count."""
+    header = sign("whsec_x", b"{}", 0)
+    assert verify("whsec_x", b"{}", header, 300_999) is Verdict.GENUINE
+    assert verify("whsec_x", b"{}", header, 301_000) is Verdict.TOO_OLD

@@ -7,8 +7,8 @@ from docshare.contract.triggers import DESTRUCTIVE, SETTABLE, read_values
 
 # Typed from the table of kinds: of each kind what a reader decides. Ids, file, variant and source are the server's.
 KEYS = {
-    "file.viewed": ["pagesViewed", "timeMs"],
-    "file.downloaded": [],
+    "file.viewed": ["pagesViewed", "timeMs", "email", "fields"],
+    "file.downloaded": ["email", "fields"],
     "gate.completed": ["email", "fields"],
     "note.created": ["author", "body", "pageNumber"],
     "receipt.confirmed": ["name"],

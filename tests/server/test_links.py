@@ -49,7 +49,6 @@ def test_ids_win_over_slugs(world: World) -> None:
 def test_an_unknown_name_leads_nowhere(world: World, name: str) -> None:
     world.pia.upload()
     assert found(world, name) is None
-    assert links.short_id_of(world.rt, name) is None
 
 
 def test_a_trashed_file_is_not_told_from_an_unknown_one(world: World) -> None:
@@ -57,7 +56,6 @@ def test_a_trashed_file_is_not_told_from_an_unknown_one(world: World) -> None:
     change_file(world, made["uuid"], slug="my-report", trashed_at=world.clock.now, purge_at=world.clock.now + 1)
     for name in (made["uuid"], made["shortId"], "my-report"):
         assert found(world, name) is None
-        assert links.short_id_of(world.rt, name) is None
 
 
 def test_a_link_says_whether_it_is_dead(world: World) -> None:

@@ -54,7 +54,7 @@ def test_a_view_is_in_feed_readership_and_event_with_the_same_numbers(world: Wor
     assert found["data"] == data(made, pagesViewed=7, timeMs=102_345, sessionId=session["sessionId"])
     assert (session["totalTimeMs"], session["pagesViewed"]) == (102_345, 7)
     (row,) = feed(world, "view")
-    assert (row["pagesViewed"], row["timeMs"], row["readAt"]) == (7, 102_345, "2026-09-21T14:10:37.655Z")
+    assert (row["pagesViewed"], row["timeMs"], row["readAt"]) == (7, 102_345, "2026-09-21T14:10:32.655Z")
     summary = asked(world, made, "")["summary"]
     assert (summary["totalViews"], summary["totalSessions"], summary["avgTimeMs"]) == (1, 1, 102_345)
     assert world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()["viewCount"] == 1
@@ -104,6 +104,18 @@ def test_a_gate_is_in_stream_contacts_and_event(world: World, made: dict[str, An
     assert found["data"] == data(made, source="form", email="ann@acme.example", fields=said)
     assert [row["fields"] for row in feed(world, "gate")] == [said]
     assert [row["fields"] for row in asked(world, made, "")["contacts"]] == [said]
+
+
+@pytest.mark.parametrize("kind", ["file.viewed", "file.downloaded"])
+def test_a_reader_who_fills_in_the_gate_reads_and_is_known_by_the_address(
+    world: World, made: dict[str, Any], kind: str
+) -> None:
+    put(world, made, requireEmail=True)
+    found = trigger(world, kind, made, values={"email": "ann@acme.example"})
+    assert found["event"] == kind
+    rows = {row["event"]: row["data"] for row in activity(world, "limit=100")}
+    assert rows.keys() == {kind, "gate.completed"}
+    assert rows["gate.completed"]["email"] == "ann@acme.example"
 
 
 def test_the_plain_email_prompt_is_answered_at_a_domain_that_is_let_in(world: World, made: dict[str, Any]) -> None:

@@ -43,9 +43,7 @@ def test_what_the_settings_do_not_allow_is_refused_with_the_setting_to_switch_on
     [
         ({"password": "Sesam"}, "file.viewed", "password"),
         ({"password": "Sesam", "requireEmail": True}, "gate.completed", "password"),
-        ({"requireEmail": True}, "file.viewed", "password gateFields requireEmail"),
-        ({"gateFields": FORM}, "invite.viewed", "password gateFields requireEmail"),
-        ({"gateFields": FORM}, "file.downloaded", "password gateFields requireEmail"),
+        ({"password": "Sesam", "requireEmail": True}, "file.viewed", "password gateFields requireEmail"),
     ],
 )
 def test_a_closed_link_lets_nobody_in(
@@ -54,6 +52,20 @@ def test_a_closed_link_lets_nobody_in(
     put(world, made, **settings)
     code, _, hint = refused(world, kind, made, consent="yes")
     assert (code, hint) == ("conflict", f"Take it away: docshare settings clear {made['shortId']} {names}")
+
+
+@pytest.mark.parametrize("kind", ["file.viewed", "file.downloaded", "invite.viewed"])
+def test_a_gate_can_be_filled_in_or_taken_away(world: World, made: dict[str, Any], kind: str) -> None:
+    put(world, made, gateFields=FORM)
+    code, detail, hint = refused(world, kind, made, consent="yes")
+    assert (code, detail) == ("conflict", "The link asks its readers for a form first.")
+    assert "--set email=" in hint
+    assert hint.endswith("password gateFields requireEmail")
+
+
+def test_an_address_is_given_only_where_one_is_asked_for(world: World, made: dict[str, Any]) -> None:
+    code, detail, _ = refused(world, "file.viewed", made, values={"email": "ann@acme.example"})
+    assert (code, detail) == ("conflict", "The link asks its readers for no address and no form.")
 
 
 def test_an_invitee_is_not_asked_for_the_address_they_were_written_to(world: World, made: dict[str, Any]) -> None:
@@ -88,14 +100,29 @@ def test_below_the_plan_the_setting_needs_it_is_the_plan_that_is_named(world: Wo
     [
         ("file.seen", {}, "There is no event kind 'file.seen'.", "Kinds: file.viewed, file.downloaded, gate.completed"),
         ("webhook.test", {}, "There is no event kind 'webhook.test'.", "Kinds: "),
-        ("file.viewed", {"pages": "3"}, "'pages' cannot be set for file.viewed.", "Keys: pagesViewed, timeMs."),
-        ("file.viewed", {"sessionId": "x"}, "'sessionId' cannot be set", "Keys: pagesViewed, timeMs."),
-        ("file.viewed", {"timeMs.x": "1"}, "'timeMs.x' cannot be set", "Keys: pagesViewed, timeMs."),
+        (
+            "file.viewed",
+            {"pages": "3"},
+            "'pages' cannot be set for file.viewed.",
+            "Keys: pagesViewed, timeMs, email, fields.NAME.",
+        ),
+        (
+            "file.viewed",
+            {"sessionId": "x"},
+            "'sessionId' cannot be set",
+            "Keys: pagesViewed, timeMs, email, fields.NAME.",
+        ),
+        (
+            "file.viewed",
+            {"timeMs.x": "1"},
+            "'timeMs.x' cannot be set",
+            "Keys: pagesViewed, timeMs, email, fields.NAME.",
+        ),
         ("file.viewed", {"timeMs": "long"}, "timeMs: 'long' is not a whole number from 1000 to 14400000.", "Keys: "),
         ("file.viewed", {"timeMs": "999"}, "timeMs: '999' is not a whole number", "Keys: "),
         ("file.viewed", {"pagesViewed": "13"}, "Readers of this link see 12 pages, so 13 cannot be viewed.", ""),
         ("file.viewed", {"pagesViewed": "5", "timeMs": "4999"}, "5 pages take at least 5000 ms", "Set a larger"),
-        ("file.downloaded", {"x": "1"}, "'x' cannot be set for file.downloaded.", "Nothing can be set"),
+        ("content.replaced", {"x": "1"}, "'x' cannot be set for content.replaced.", "Nothing can be set"),
         ("gate.completed", {"fields": "x"}, "'fields' cannot be set", "Keys: email, fields.NAME."),
         ("gate.completed", {"fields.": "x"}, "'fields.' cannot be set", "Keys: email, fields.NAME."),
         ("gate.completed", {"fields.other": "x"}, "The form of the link has no field other.", "fields.firm"),

@@ -30,6 +30,10 @@ from tests.support.clock import Clock
 from tests.support.pdfs import simple_pdf
 
 BASE_URL = "http://127.0.0.1:8787"
+_METADATA = f'resource_metadata="{BASE_URL}/.well-known/oauth-protected-resource"'
+NO_CREDENTIAL = f"Bearer {_METADATA}"
+INVALID_TOKEN = f'Bearer error="invalid_token", {_METADATA}'
+"""Challenges of a 401: nothing was sent, or it does not count."""
 PEOPLE = {"fay": Plan.FREE, "bea": Plan.BASIC, "pia": Plan.PRO, "mal": Plan.PRO}
 
 

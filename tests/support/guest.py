@@ -54,6 +54,11 @@ class Guest:
         answer = self.sends(password, ticket=ticket_of(page), **values)
         return answer.status_code == 303 and self.is_in()
 
+    def secret(self) -> str | None:
+        """What binds the tickets of the link's gate to this browser; None before it has seen the gate."""
+        found = self.http.get_cookie(f"gate-{self.path.rpartition('/')[2]}")
+        return found.value if found else None
+
     def is_in(self) -> bool:
         """Whether the page shows the document."""
         return PAGES in self.looks().text

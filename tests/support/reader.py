@@ -46,7 +46,8 @@ class Reader:
         self._seq = -1
 
     def beacon(self, **fields: Any) -> dict[str, Any]:
-        """A beacon of this load; whatever is not given continues from the one before. ``read``: ms by page."""
+        """A beacon of this load; whatever is not given continues from the one before. ``read``: ms by page; who reads
+        also touches the page, unless ``input`` is given."""
         read: dict[int, int] = fields.pop("read", {})
         self._seq = fields.get("seq", self._seq + 1)
         default = {
@@ -56,7 +57,7 @@ class Reader:
             "ageMs": self._world.clock.now - self._opened_at,
             "visible": True,
             "visibleMs": sum(read.values()),
-            "input": False,
+            "input": bool(read),
             "turns": 0,
             "backTurns": 0,
             "pages": [{"page": page, "ms": ms, "views": 1, "back": 0} for page, ms in read.items()],

@@ -11,7 +11,7 @@ from docshare.server.services import accounts, mail
 from tests.support.acquainted import invited
 from tests.support.cast import World
 from tests.support.leaving import EVERYTHING, Hand, activity
-from tests.support.mailbox import Mailbox
+from tests.support.mailbox import Mailbox, text_of
 from tests.support.owner import put, signed_in
 from tests.support.rows import change_file, count
 
@@ -204,8 +204,8 @@ def test_a_mail_about_notes_is_sent_when_it_has_gathered(make: Callable[..., Wor
         hand.note("three")
         assert mail.send_due(world.rt) == 0
     (message,) = box.taken
-    assert ["    one" in message.get_content(), "    two" in message.get_content()] == [True, True]
-    assert "three" not in message.get_content()
+    assert ["    one" in text_of(message), "    two" in text_of(message)] == [True, True]
+    assert "three" not in text_of(message)
 
 
 def test_everybodys_public_notes_are_seen_through_every_link_of_the_document(

@@ -180,6 +180,7 @@ BASIC_SECTIONS = [
     "peakTimes",
     "devices",
     "countries",
+    "uncounted",
 ]
 PRO_SECTIONS = [*BASIC_SECTIONS, "sessions", "hotspotTaps", "ctaTaps", "variants", "contacts"]
 PLAIN = ("#000000", "br")

@@ -176,7 +176,7 @@ def test_how_many_read_right_now_is_told_to_the_owner_alone(world: World) -> Non
     made = world.pia.upload()
     http = signed_in(world, world.pia)
     reader = Reader(world, made["shortId"])
-    reader.tell(input=True)
+    reader.reads(2)
     address = f"/readership/{made['uuid']}/now"
     assert http.get(address).get_json() == {"activeReaders": 1}
     world.clock.advance(minutes=2)

@@ -47,18 +47,22 @@ def test_opening_the_page_changes_nothing(world: World, link: str, method: str, 
 
 
 @pytest.mark.parametrize(
-    ("fields", "counted"),
+    ("seconds", "fields", "counted"),
     [
-        ({"visibleMs": 2_000}, 0),
-        ({"visibleMs": 5_000}, 1),
-        ({"visibleMs": 10, "input": True}, 1),
+        (5, {"visibleMs": 2_000}, 0),
+        (5, {"visibleMs": 5_000}, 0),
+        (60, {"visibleMs": 60_000}, 0),
+        (5, {"visibleMs": 10, "input": True}, 1),
+        (2, {"visibleMs": 10, "input": True}, 1),
+        (1.999, {"visibleMs": 10, "input": True}, 0),
+        (0, {"visibleMs": 10**9, "ageMs": 10**9, "input": True}, 0),
     ],
 )
-def test_a_view_needs_five_visible_seconds_or_one_event(
-    world: World, link: str, fields: dict[str, Any], counted: int
+def test_a_view_needs_an_event_and_two_seconds_since_the_page_was_opened(
+    world: World, link: str, seconds: float, fields: dict[str, Any], counted: int
 ) -> None:
     reader = Reader(world, link)
-    world.clock.advance(seconds=5)
+    world.clock.advance(seconds=seconds)
     assert reader.tell(**fields) == 204
     assert views(world, link) == counted
     assert len(feed(world)) == counted
@@ -71,11 +75,12 @@ def test_a_view_needs_five_visible_seconds_or_one_event(
         ("tool", "", {}, {}, {"input": True}),
         ("tool", HEADLESS, {}, {}, {"input": True}),
         ("preview", "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", {}, {}, {"input": True}),
-        ("prefetch", DESKTOP, {"Sec-Purpose": "prefetch;prerender"}, {}, {}),
-        ("prefetch", DESKTOP, {"Purpose": "prefetch"}, {}, {}),
-        ("prefetch", DESKTOP, {"X-Moz": "prefetch"}, {}, {}),
+        ("prefetch", DESKTOP, {"Sec-Purpose": "prefetch;prerender"}, {}, {"input": False}),
+        ("prefetch", DESKTOP, {"Purpose": "prefetch"}, {}, {"input": False}),
+        ("prefetch", DESKTOP, {"X-Moz": "prefetch"}, {}, {"input": False}),
         ("prefetch", DESKTOP, {}, {"Sec-Purpose": "prefetch"}, {"input": True}),
-        ("scanner", DESKTOP, {}, {}, {"visibleMs": 2_000, "visible": False}),
+        ("scanner", DESKTOP, {}, {}, {"visibleMs": 2_000, "visible": False, "input": False}),
+        ("unconfirmed", DESKTOP, {}, {}, {"input": False}),
     ],
 )
 def test_who_is_no_reader_is_stored_with_a_reason_and_not_counted(
@@ -105,6 +110,39 @@ def test_being_driven_by_automation_changes_no_class(world: World, link: str) ->
     assert reader.tell(read={1: 9_000}, webdriver=True) == 204
     assert sessions(world) == [("human", 9_000)]
     assert views(world, link) == 1
+
+
+def test_the_first_event_confirms_the_whole_session(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    for _ in range(3):
+        reader.reads(20, input=False)
+    assert (sessions(world), views(world, link)) == ([("unconfirmed", 60_000)], 0)
+    reader.reads(1, input=True)
+    assert (sessions(world), views(world, link)) == ([("human", 61_000)], 1)
+    (row,) = feed(world)
+    assert row["timeMs"] == 61_000
+
+
+def test_a_session_without_an_event_is_in_no_total_no_feed_and_no_record(world: World, link: str) -> None:
+    for seconds in (10, 20):
+        Reader(world, link, address="203.0.113.7").reads(seconds, input=False)
+    Reader(world, link).reads(9)
+    assert len(feed(world)) == 1
+    report = world.pia.get(f"/api/v1/files/{link}/readership").get_json()
+    summary = report["summary"]
+    assert (summary["totalViews"], summary["totalSessions"], summary["uniqueVisitors"]) == (1, 1, 1)
+    assert (summary["unconfirmedSessions"], report["uncounted"]) == (2, [{"label": "unconfirmed", "count": 2}])
+    events = world.pia.get("/api/v1/activity?since=1").get_json()
+    assert [event["event"] for event in events] == ["file.viewed"]
+
+
+def test_readers_who_are_not_confirmed_do_not_read_now(world: World, link: str) -> None:
+    reader = Reader(world, link)
+    active = f"/api/v1/files/{link}/readership"
+    reader.reads(9, input=False)
+    assert world.pia.get(active).get_json()["summary"]["activeReaders"] == 0
+    reader.reads(1)
+    assert world.pia.get(active).get_json()["summary"]["activeReaders"] == 1
 
 
 def test_a_prefetched_page_that_is_then_read_is_a_view(world: World, link: str) -> None:
@@ -184,6 +222,7 @@ def test_who_comes_back_to_the_tab_later_is_in_a_new_session(world: World, link:
 
 def test_one_load_cannot_claim_many_views_at_once(world: World, link: str) -> None:
     reader = Reader(world, link)
+    world.clock.advance(seconds=2)
     assert reader.tell(input=True) == 204
     assert [reader.tell(part=part, seq=0, input=True) for part in range(1, 5)] == [409] * 4
     world.clock.advance(seconds=299)
@@ -191,6 +230,9 @@ def test_one_load_cannot_claim_many_views_at_once(world: World, link: str) -> No
     world.clock.advance(seconds=1)
     assert reader.tell(part=4, seq=0, input=True) == 204
     assert reader.tell(part=3, seq=0, input=True) == 409
+    assert views(world, link) == 1, "the second session has just begun"
+    world.clock.advance(seconds=2)
+    assert reader.tell(part=4, seq=1, input=True) == 204
     assert views(world, link) == 2
 
 

@@ -115,7 +115,7 @@ def test_without_its_mark_no_page_is_sent(
     ann = acquainted(world, name, "ann@acme.test")
     version, _ = image_of(ann, name)
 
-    def fail(self: Engine, image: object, mark: Mark) -> bytes:
+    def fail(self: Engine, image: object, mark: Mark, tenant: object) -> bytes:
         raise Unrenderable("the mark cannot be drawn", lasting=False)
 
     monkeypatch.setattr(Engine, "stamp", fail)

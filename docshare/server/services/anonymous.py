@@ -14,15 +14,18 @@ from docshare.server.models import File
 from docshare.server.multipart import ReceivedFile
 from docshare.server.rules import intake as rules
 from docshare.server.runtime import Runtime
-from docshare.server.services import intake, tokens
+from docshare.server.services import intake, tenants, tokens
 from docshare.server.services.tokens import Tokens
 
 
 class Shared(NamedTuple):
-    """The new file, and its tokens at the one moment they can be seen."""
+    """The new file, its tokens at the one moment they can be seen, the warning about its document, and what its
+    conversion left out."""
 
     file: File
     tokens: Tokens
+    warning: str | None
+    left_out: tuple[str, ...]
 
 
 def admit(rt: Runtime, length: int | None) -> int:
@@ -40,23 +43,23 @@ def admit(rt: Runtime, length: int | None) -> int:
     return largest
 
 
-def take(rt: Runtime, received: ReceivedFile) -> Shared:
-    """Store an uploaded document as a file of nobody; its row and tokens are durable when this returns.
+def take(rt: Runtime, received: ReceivedFile, address: str) -> Shared:
+    """Store a document uploaded from ``address`` as a file of nobody; its row and tokens are durable when this returns.
 
     Raises as ``admit`` and ``intake.store``.
     """
     admit(rt, received.part.size)
     if media.detect_document(received.part.head) == "pdf" and received.part.size > limit(rt):
         raise too_large(rt)
-    document = intake.store(rt, plan(rt), received)
+    document = intake.store(rt, plan(rt), received, tenants.of_address(address))
     try:
         if document.size > limit(rt):
             raise too_large(rt)
         with rt.db.write():
             row = intake.insert(rt, document, owner_id=None, delete_at=rt.clock() + ANONYMOUS_EXPIRY_MS)
-            return Shared(row, tokens.mint(rt, row.id))
-    except BaseException:
-        rt.blobs.delete(document.blob)
+            return Shared(row, tokens.mint(rt, row.id), document.warning, document.left_out)
+    except BaseException as error:
+        intake.abandon(rt, document.blob, error)
         raise
 
 

@@ -10,6 +10,7 @@ from docshare.contract import fields
 from docshare.contract.limits import DESIGN_EXPIRY_MS
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import BEARER, FILES_READ
+from docshare.server.pdf.budget import Tenant
 from docshare.server.rules import designs as rules
 from docshare.server.rules import imports as import_rules
 from docshare.server.rules import intake as intake_rules
@@ -64,12 +65,12 @@ def publish(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Publishe
         designs.require_budget(rt, user)
     intake_rules.require_room(rt.blobs.free_bytes(), 0)
     ceiling = Ceiling(anonymous.limit(rt), anonymous.plan(rt), lambda: anonymous.too_large(rt))
-    document = imports.fetched(rt, order, ceiling)
+    document = imports.fetched(rt, order, ceiling, f"design user {user}")
     with imports.kept(rt, document, bound):
         imports.require_unchanged(bound, _open_link(rt, design))
         file_id, file = _again(rt, document, bound) if bound else _anew(rt, user, document, design)
         minted = tokens.mint(rt, file_id)
-    palette = rt.engine.palette(rt.blobs.path(document.blob))
+    palette = rt.engine.palette(rt.blobs.path(document.blob), Tenant(f"design user {user}", document.sha256))
     return Published(Imported(*file, palette, bound is not None), minted)
 
 

@@ -14,13 +14,14 @@ from docshare.server.outbound.addresses import operator_named
 from docshare.server.outbound.exchange import Answer, Request
 from docshare.server.outbound.failures import OutboundError, TooLarge
 from docshare.server.outbound.targets import Target
+from docshare.server.pdf.budget import Tenant
 from docshare.server.rules import designs as design_rules
 from docshare.server.rules import imports as rules
 from docshare.server.rules import intake as intake_rules
 from docshare.server.rules.designs import Bound
 from docshare.server.rules.imports import Order
 from docshare.server.runtime import Runtime
-from docshare.server.services import design_tokens, designs, intake, replacing
+from docshare.server.services import design_tokens, designs, intake, replacing, tenants, trials
 from docshare.server.services.callers import Caller, renewed
 from docshare.server.services.design_tokens import Design
 from docshare.server.services.intake import Document
@@ -68,14 +69,18 @@ def take(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Imported:
         intake.admit_bytes(rt, caller.plan, None)  # Spec: it consumes no file slot
     limit = intake_rules.max_stored(caller.plan)
     ceiling = Ceiling(limit, caller.plan, lambda: intake_rules.too_large(caller.plan))
-    document = fetched(rt, order, ceiling)
+    document = fetched(rt, order, ceiling, tenants.of_account(caller.account_id))
     with kept(rt, document, bound):
         caller = renewed(rt, caller)
         intake_rules.require_size(caller.plan, document.size)
         require_unchanged(bound, _bound(rt, caller, design))
         file = put(rt, document, bound) if bound else _create(rt, caller, document, design)
     republished = None if design is None else bound is not None
-    return Imported(*file, rt.engine.palette(rt.blobs.path(document.blob)), republished)
+    return Imported(
+        *file,
+        rt.engine.palette(rt.blobs.path(document.blob), Tenant(tenants.of_account(caller.account_id), document.sha256)),
+        republished,
+    )
 
 
 Put = tuple[str, str, int]
@@ -89,14 +94,15 @@ def listed_order(rt: Runtime, body: Mapping[str, object], default_name: str = ru
     return order
 
 
-def fetched(rt: Runtime, order: Order, ceiling: Ceiling) -> Document:
-    """The document of ``order``, checked and in the store; ``kept`` writes its row. Raises as ``take``."""
+def fetched(rt: Runtime, order: Order, ceiling: Ceiling, owner: str) -> Document:
+    """The document of ``order``, checked and in the store; ``kept`` writes its row. ``owner`` as of ``intake.store``.
+    Raises as ``take``."""
     part = rt.blobs.part()
     try:
         with _seat(rt):
             _fetch(rt, ceiling, order.target, part)
         rules.require_pdf(part.head)
-        return intake.store(rt, ceiling.plan, ReceivedFile(order.name, "", part))
+        return intake.store(rt, ceiling.plan, ReceivedFile(order.name, "", part), owner)
     except Problem as problem:
         if problem.code != "unprocessable":
             raise
@@ -113,11 +119,12 @@ def kept(rt: Runtime, document: Document, bound: Bound | None) -> Iterator[None]
     try:
         with rt.db.write():
             yield
-    except BaseException:
-        rt.blobs.delete(document.blob)
+    except BaseException as error:
+        intake.abandon(rt, document.blob, error)
         raise
     if bound is not None:
         replacing.retire(rt, _target(bound))
+        trials.file(rt, bound.uuid)
 
 
 def put(rt: Runtime, document: Document, bound: Bound) -> Put:

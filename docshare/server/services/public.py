@@ -4,11 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from docshare.contract.fields import is_short_id, is_uuid
-from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS
 from docshare.server.runtime import Runtime
-from docshare.server.services import entry, links, page_range
+from docshare.server.services import entry, guessing, page_range
 from docshare.server.services.links import Link
 
 _DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()}
@@ -41,15 +39,13 @@ class Notice:
         return bool(entry.asked(self.link).kinds)
 
 
-def metadata(rt: Runtime, name: str) -> Notice:
-    """What is told of the link ``name``, a UUID or short id.
+def metadata(rt: Runtime, name: str, address: str) -> Notice:
+    """What is told of the link ``name``, a UUID or short id, to the network address ``address``.
 
-    Raises ``not_found``, the same for unknown links, files in the trash and revoked variants, and ``forbidden`` for a
-    frozen link. Spec: Errors. A slug is no id of a file route, not even one that looks like a short id.
+    Raises as ``guessing.find_link``, and ``forbidden`` for a frozen link. A slug is no id of a file route, not even one
+    that looks like a short id.
     """
-    link = links.resolve(rt, name) if is_uuid(name) or is_short_id(name) else None
-    if link is None or link.public_id not in (name, name.lower()):
-        raise Problem("not_found", "There is no such link.")
+    link = guessing.find_link(rt, name, address, ids_only=True)
     if link.file.frozen_at is not None:
         raise entry.frozen()
     return notice(link)

@@ -88,9 +88,20 @@ def _require_settings(rt: Runtime, link: Link, *names: str) -> None:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _viewed(rt: Runtime, scene: Scene) -> Values:
+def _filled_in(rt: Runtime, scene: Scene) -> dict[str, str]:
+    """The answers to the form on the way to the document; empty where none are given, because none are asked for."""
+    if scene.given.keys() & {"email", FORM}:
+        return _passing(rt, scene)
     visits.require_open(rt, scene.link, consent=scene.consent)
+    return {}
+
+
+def _viewed(rt: Runtime, scene: Scene) -> Values:
+    _filled_in(rt, scene)
     size = page_range.for_readers(scene.link).size
+    if not size:
+        hint = f"Change it: docshare settings set {scene.link.file.short_id} --pages FROM-TO"
+        raise Problem("conflict", "The document has no page of the page range, so nobody can view it.", hint=hint)
     time_ms = scene.given.get("timeMs")
     pages = scene.given.get("pagesViewed") or min(_PAGES, size, (time_ms or _PAGE_MS) // acting.LEAST_PAGE_MS)
     if pages > size:
@@ -104,8 +115,8 @@ def _viewed(rt: Runtime, scene: Scene) -> Values:
 
 def _view(rt: Runtime, scene: Scene, values: Values) -> None:
     """Read, and be gone for as long as it takes to end: all of it lies in the past, so that it ends now."""
-    token = visits.let_in(rt, scene.link)
-    began = rt.clock() - values["timeMs"] - reading.HIDDEN_ENDS_MS
+    token = visits.let_in(rt, scene.link, _filled_in(rt, scene))
+    began = rt.clock() - acting.OPEN_MS - values["timeMs"] - reading.HIDDEN_ENDS_MS
     visits.read(rt, scene.link, token, began, values["pagesViewed"], values["timeMs"])
     viewing.end_due(rt)
 
@@ -141,7 +152,7 @@ def _open_invitation(rt: Runtime, scene: Scene, values: Values) -> None:
     if link is None:
         raise Problem("not_found", "The file is gone.")
     token = visits.let_in(rt, link)
-    visits.read(rt, link, token, rt.clock() - _GLANCE_MS, 1, _GLANCE_MS)
+    visits.read(rt, link, token, rt.clock() - acting.OPEN_MS - _GLANCE_MS, 1, _GLANCE_MS)
 
 
 # --- taking, and leaving something -----------------------------------------------------------------------------------
@@ -149,7 +160,7 @@ def _open_invitation(rt: Runtime, scene: Scene, values: Values) -> None:
 
 def _downloaded(rt: Runtime, scene: Scene) -> Values:
     link = scene.link
-    visits.require_open(rt, link, consent=scene.consent)
+    _filled_in(rt, scene)
     if link.variant is not None and link.overrides.get("allowDownload") is False:
         hint = f"Switch it on: docshare variants update {link.variant.uuid} --download"
         raise Problem("conflict", "The variant does not allow downloads.", hint=hint)
@@ -159,7 +170,7 @@ def _downloaded(rt: Runtime, scene: Scene) -> Values:
 
 
 def _download(rt: Runtime, scene: Scene, _: Values) -> None:
-    token = visits.let_in(rt, scene.link)
+    token = visits.let_in(rt, scene.link, _filled_in(rt, scene))
     downloads.take(rt, scene.link, None, token, None).file.close()
 
 

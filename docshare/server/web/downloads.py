@@ -41,7 +41,7 @@ def _copy(name: str) -> Response:
     link = open_link(rt(), name)
     if link.public_id not in (name, name.lower()):
         raise Problem("not_found", "There is no such link.")
-    copy = downloads.take(rt(), link, session_cookie(), viewer_cookie.held(link), client_country())
+    copy = downloads.take(rt(), link, session_cookie(), viewer_cookie.held(link), client_country(), client_address())
     response = answers.from_file(copy.file, copy.size, "application/pdf")
     response.headers["Content-Disposition"] = content_disposition("attachment", copy.name)
     return response

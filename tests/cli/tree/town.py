@@ -347,6 +347,7 @@ def _bent(town: Town, environ: dict[str, Any], start_response: Callable[..., Any
         return [json.dumps(problem(500, "internal").body).encode()]
     if town.bend is None:
         return town.world.app(environ, start_response)
+    environ.pop("HTTP_ACCEPT_ENCODING", None)  # a compressed answer could not be bent
     begun: list[Any] = []
     answer = town.world.app(environ, lambda *begin: begun.extend(begin))
     status, headers, *_ = begun

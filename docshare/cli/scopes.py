@@ -1,0 +1,102 @@
+"""The scopes that each command needs, for help, manual and the hint of a refusal; a test runs each with no more.
+
+Nothing is loaded for it: help must stay as cheap as it is.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_READ, _WRITE = "files:read", "files:write"
+_READERSHIP, _WEBHOOKS, _PROFILE = "readership:read", "webhooks:manage", "profile"
+
+
+class Scopes(NamedTuple):
+    """``needed``: without one of them the command ends with 5; ``useful``: asked for as well, and done without."""
+
+    needed: tuple[str, ...]
+    useful: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        more = f" It makes use of {' and '.join(self.useful)} too." if self.useful else ""
+        return f"Scopes: {', '.join(self.needed)}.{more}" if self.needed else f"Scopes: none.{more}"
+
+
+_READS, _WRITES, _BOTH = Scopes((_READ,)), Scopes((_WRITE,)), Scopes((_READ, _WRITE))
+_CHECKED = Scopes((_WRITE,), (_READ,))
+_REPORTS, _HOOKS = Scopes((_READERSHIP,)), Scopes((_WEBHOOKS,))
+
+BY_COMMAND: dict[str, Scopes] = {
+    "upload": Scopes((_WRITE,), (_READ, _PROFILE)),
+    "import": Scopes((_WRITE,), (_READ,)),
+    "files list": _READS,
+    "files show": _READS,
+    "files download": _READS,
+    "files replace": Scopes((_WRITE,), (_READ,)),
+    "files delete": Scopes((_WRITE,), (_READ, _PROFILE)),
+    "files restore": _WRITES,
+    "files wait": _READS,
+    "settings get": _READS,
+    "settings set": _CHECKED,
+    "settings clear": _CHECKED,
+    "settings export": _READS,
+    "settings apply": _CHECKED,
+    "settings copy": _BOTH,
+    "claim": _WRITES,
+    "variants create": _CHECKED,
+    "variants list": _READS,
+    "variants show": _READS,
+    "variants update": _BOTH,
+    "variants revoke": _BOTH,
+    "variants restore": _BOTH,
+    "variants delete": _BOTH,
+    "variants redact": _BOTH,
+    "variants export": Scopes((_READ,), (_READERSHIP,)),
+    "invites list": _REPORTS,
+    "invites create": _WRITES,
+    "assets add": _CHECKED,
+    "qr": _READS,
+    "push": Scopes((_READ, _WRITE), (_PROFILE,)),
+    "apply": Scopes((_READ, _WRITE), (_PROFILE, _WEBHOOKS)),
+    "open": _READS,
+    "events list": Scopes((_READERSHIP,), (_READ,)),
+    "events tail": Scopes((_READERSHIP,), (_READ, _PROFILE)),
+    "gate list": Scopes((_READERSHIP,), (_READ,)),
+    "gate tail": Scopes((_READERSHIP,), (_READ, _PROFILE)),
+    "readership show": _REPORTS,
+    "readership pages": _REPORTS,
+    "readership sessions": _REPORTS,
+    "readership marks": _REPORTS,
+    "readership annotations": _REPORTS,
+    "readership notes": _REPORTS,
+    "readership export": Scopes((_READERSHIP,), (_READ,)),
+    "readership report": Scopes((_READERSHIP,), (_READ,)),
+    "pending": Scopes((_READ, _READERSHIP)),
+    "wait": Scopes((_READ, _READERSHIP)),
+    "explain": Scopes((_READERSHIP,), (_READ,)),
+    "webhooks create": _HOOKS,
+    "webhooks list": _HOOKS,
+    "webhooks show": _HOOKS,
+    "webhooks delete": _HOOKS,
+    "webhooks enable": _HOOKS,
+    "webhooks test": _HOOKS,
+    "webhooks deliveries": _HOOKS,
+    "webhooks redeliver": _HOOKS,
+    "webhooks prune": _HOOKS,
+    "webhooks listen": Scopes((), (_WEBHOOKS, _READERSHIP)),
+    "whoami": Scopes((_PROFILE,)),
+    "auth status": Scopes((), (_PROFILE,)),
+}
+_SHORT = {
+    "ls": "files list",
+    "show": "files show",
+    "rm": "files delete",
+    "download": "files download",
+    "replace": "files replace",
+}
+
+
+def scopes_of(words: Sequence[str]) -> Scopes | None:
+    """What the command that ``words`` begin with needs, or None for one that uses no credential, or any."""
+    one, two = words[:1], words[:2]
+    name = _SHORT.get(" ".join(one), "")
+    return BY_COMMAND.get(name) or BY_COMMAND.get(" ".join(two)) or BY_COMMAND.get(" ".join(one))

@@ -1,0 +1,88 @@
+"""The scopes that a command states are those that the server demands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from docshare.cli.scopes import BY_COMMAND, scopes_of
+from docshare.cli.tree import resolved
+from docshare.contract.scopes import OPERATIONS, SCOPES
+from tests.cli.tree.table import LEAVES
+from tests.cli.tree.town import Town
+from tests.support.app import make_app
+
+ONLINE = [path for path, leaf in LEAVES.items() if leaf.kind in ("change", "read") and path != "api"]
+NEEDY = [(path, scope) for path in ONLINE if (found := scopes_of(path.split())) for scope in found.needed]
+
+
+@pytest.fixture(scope="module")
+def holding(town: Town) -> Callable[..., str]:
+    """A token with exactly these scopes."""
+    app, known = make_app(town.world), dict[str, str]()
+
+    def token(*scopes: str) -> str:
+        wanted = " ".join(scope for scope in SCOPES if scope in scopes)
+        if wanted not in known:
+            known[wanted] = app.tokens(scope=wanted)["access_token"]
+        return known[wanted]
+
+    return token
+
+
+def needs(path: str) -> tuple[str, ...]:
+    found = scopes_of(path.split())
+    return found.needed if found else ()
+
+
+@pytest.mark.parametrize("path", [path for path in ONLINE if needs(path)])
+def test_the_scopes_that_a_command_states_are_enough(town: Town, holding: Callable[..., str], path: str) -> None:
+    line = town.filled(LEAVES[path].line)
+    done = town(line, env={"DOCSHARE_TOKEN": holding(*needs(path))})
+    assert done.code == LEAVES[path].code, done.err
+
+
+@pytest.mark.parametrize(("path", "scope"), NEEDY)
+def test_with_one_scope_less_it_is_refused_and_told_the_line_that_would_do(
+    town: Town, holding: Callable[..., str], path: str, scope: str
+) -> None:
+    line = town.filled(LEAVES[path].line)
+    done = town(line, env={"DOCSHARE_TOKEN": holding(*(set(SCOPES) - {scope}))})
+    assert done.code == 5, (done.out, done.err)
+    assert "docshare auth login --scope " in done.err
+    told = done.err.split("--scope ")[1].split()[0].split(",")
+    assert {*needs(path)} <= {*told} <= {*SCOPES}
+
+
+@pytest.mark.parametrize("path", ONLINE)
+def test_all_that_a_command_asks_for_is_stated(path: str) -> None:
+    asked = {OPERATIONS[name].scope for name in LEAVES[path].asks} - {None}
+    found = scopes_of(path.split())
+    assert asked <= ({*found.needed, *found.useful} if found else set())
+
+
+def test_the_table_names_commands_and_help_and_manual_show_it(town: Town) -> None:
+    from docshare.cli.man import pages
+
+    root = resolved()
+    leaves = {" ".join(command.path) for command in root.walk() if not command.children}
+    assert BY_COMMAND.keys() <= leaves
+    assert "Scopes: files:read, files:write." in town("push --help").out
+    assert "Scopes: files:read." in town("ls --help").out
+    assert "files:read, files:write." in pages(root)["man1/docshare-push.1"].replace("\\", "")
+
+
+def test_the_hint_keeps_what_the_sign_in_allows_already(town: Town, holding: Callable[..., str]) -> None:
+    from docshare.cli.credentials import Credential, save
+
+    url, home = town.shell.env["DOCSHARE_URL"], town.shell.home / "config"
+    save(home, "scoped", Credential(url, holding("files:write", "profile"), scopes="files:write profile"))
+    config = home / "config.toml"
+    before = config.read_text()
+    config.write_text(f'{before}\n[profiles.scoped]\nurl = "{url}"\n')
+    try:
+        done = town("ls", "--profile", "scoped", env={"DOCSHARE_TOKEN": ""})
+    finally:
+        config.write_text(before)
+    assert "docshare auth login --scope files:write,profile,files:read --profile scoped" in done.err

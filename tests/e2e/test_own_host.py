@@ -1,0 +1,119 @@
+"""On the server's own host its operator's command line comes by loopback and is not limited; nobody else is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from docshare.contract.local import HEADER, prove
+from tests.support.pdfs import simple_pdf
+from tests.support.served import docshare, home, start
+
+PUBLIC = "https://docs.example.test"  # where nothing answers
+LIMIT = 5
+
+
+class House:
+    """A running server under a public address, and the environment of who started it."""
+
+    def __init__(self, env: dict[str, str], folder: Path) -> None:
+        self.env, self.folder = env, folder
+        self.data = folder / "data"
+
+    def run(self, *words: str, **env: str) -> Any:
+        return docshare(*words, env={**self.env, **env})
+
+    @property
+    def url(self) -> str:
+        return str(json.loads((self.data / "server.json").read_text())["url"])
+
+    @property
+    def token(self) -> str:
+        saved = json.loads((self.folder / "config" / "credentials.json").read_text())
+        return str(saved["profiles"]["local"]["token"])
+
+    @property
+    def key(self) -> str:
+        return (self.data / "instance.key").read_text().strip()
+
+    def ask(self, **headers: str) -> int:
+        sent = {"Authorization": f"Bearer {self.token}", **headers}
+        return requests.get(f"{self.url}/api/v1/user", headers=sent, timeout=10).status_code
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    env = home(tmp_path, DOCSHARE_RATE_LIMIT=str(LIMIT), HTTP_PROXY="http://127.0.0.1:9")
+    process, _ = start("--port", "0", "--base-url", PUBLIC, env=env)
+    try:
+        yield House(env, tmp_path)
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def test_profile_local_comes_by_loopback_unlimited_and_prints_public_links(house: House, tmp_path: Path) -> None:
+    names = [tmp_path / f"report-{number}.pdf" for number in range(3 * LIMIT)]
+    for number, name in enumerate(names):
+        name.write_bytes(simple_pdf(pages=1 + number))
+    done = house.run("upload", *map(str, names), "--max-wait", "0")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == len(names)
+    assert all(line.startswith(f"{PUBLIC}/") for line in done.stdout.splitlines())
+    assert house.run("auth", "status").returncode == 0
+    listed = house.run("ls", "-vv")
+    assert (listed.returncode, HEADER in listed.stderr) == (0, True)
+    assert not {house.key, prove(house.key, f"Bearer {house.token}")} & {*listed.stderr.split()}
+    (where,) = [line for line in house.run("whoami", "--json", "-v").stderr.splitlines() if "GET" in line]
+    assert "200" in where
+
+
+def test_another_address_is_asked_for_is_asked(house: House) -> None:
+    assert house.run("ls", "--url", PUBLIC, "--timeout", "1s", "--retries", "0").returncode == 11
+    other = house.run("ls", DOCSHARE_URL=house.url, DOCSHARE_TOKEN=house.token)
+    assert other.returncode == 0, other.stderr
+
+
+@pytest.mark.parametrize(
+    "spoof",
+    [
+        lambda house: {},
+        lambda house: {HEADER: "1"},
+        lambda house: {HEADER: house.key},
+        lambda house: {HEADER: prove("0" * 64, f"Bearer {house.token}")},
+        lambda house: {HEADER: prove(house.key, "Bearer another")},
+        lambda house: {HEADER: prove(house.key, f"Bearer {house.token}"), "X-Forwarded-For": "127.0.0.1"},
+        lambda house: {HEADER: prove(house.key, f"Bearer {house.token}"), "X-Forwarded-For": "203.0.113.9"},
+        lambda house: {HEADER: prove(house.key, f"Bearer {house.token}"), "Forwarded": "for=127.0.0.1"},
+    ],
+)
+def test_who_merely_reaches_loopback_is_limited(house: House, spoof: Any) -> None:
+    assert [house.ask(**spoof(house)) for _ in range(LIMIT + 1)] == [200] * LIMIT + [429]
+    true = {HEADER: prove(house.key, f"Bearer {house.token}")}
+    assert house.ask(**true) == 200, "the operator gets through all the same"
+
+
+def test_a_proof_is_no_credential(house: House) -> None:
+    proof = {HEADER: prove(house.key, "Bearer ds_live_nobody"), "Authorization": "Bearer ds_live_nobody"}
+    assert house.ask(**proof) == 401
+
+
+def test_where_no_server_runs_nothing_is_sent_to_whoever_has_its_port(tmp_path: Path) -> None:
+    from tests.support.fakefeed import fake_api
+
+    env = home(tmp_path)
+    process, url = start("--port", "0", env=env)
+    process.terminate()
+    process.communicate(timeout=30)
+    told = json.loads((tmp_path / "data" / "server.json").read_text())
+    with fake_api() as stranger:
+        told["url"] = stranger.url
+        (tmp_path / "data" / "server.json").write_text(json.dumps(told))
+        assert docshare("ls", "--retries", "0", env=env).returncode == 11
+        assert stranger.heard == []
+    assert url
