@@ -26,6 +26,9 @@ LINGER_BYTES = 512 * 1024
 make the kernel send a reset, and that may destroy the answer on its way."""
 TURN_BYTES = 1024 * 1024
 """The loop sends no more of one answer before it looks at the other connections."""
+OVERLOAD_SECONDS = 0.5
+"""An answer 503 is sent so much later. Its client then asks twice a second at most over one connection, and does not
+take from others the processor time that the answer was meant to save: twelve clients in a loop took most of a core."""
 _HEAD_BYTES = 8 * 1024
 """So much is parsed at once of a header block: any number of requests may be pipelined behind it."""
 
@@ -61,12 +64,19 @@ class ApplicationTask(_Marking, WSGITask):  # type: ignore[misc]
     """Runs the application, with the form of an upload in its environment."""
 
     wrote_header: bool
+    status: str
 
     def start(self) -> None:
         """Called by waitress before ``execute``."""
         super().start()
         if self.request.unread or self.channel.server.stopping:
             self.set_close_on_finish()
+
+    def build_response_header(self) -> bytes:
+        """Called once for each answer."""
+        if self.status.startswith("503"):
+            self.channel.postpone(OVERLOAD_SECONDS)
+        return super().build_response_header()
 
     def get_environment(self) -> dict[str, Any]:
         """The WSGI environment, with the form or what is wrong with it."""
@@ -150,6 +160,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._behind = b""  # bytes that were pipelined behind the request that runs
         self._moved = 0
         self._room: int | None = None
+        self._send_at = 0.0
         self.held = b""
         super().__init__(server, sock, addr, adj, map=map)
         server.crowd.add(self)
@@ -210,6 +221,18 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self.requests.append(request)
         self.server.add_task(self)
 
+    def postpone(self, seconds: float) -> None:
+        """Send nothing for so long; called by a worker before it writes its answer."""
+        self._send_at = self.server.crowd.clock() + seconds
+        self.server.wake(thunk=partial(self.server.loop.postpone, self, self._send_at))
+
+    def _is_postponed(self) -> bool:
+        return self._send_at > 0 and self.server.crowd.clock() < self._send_at
+
+    def writable(self) -> bool:
+        """Whether there is something to send now."""
+        return bool(super().writable()) and not self._is_postponed()
+
     def write_soon(self, data: Any) -> int:
         """Send bytes, or a file, after what was ``held`` back; returns how many."""
         if self.held:
@@ -218,7 +241,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     def send(self, data: bytes, do_close: bool = True) -> int:
         """Hand ``data`` to the system; returns how many bytes it took."""
-        if self._room is not None and self._room <= 0:
+        if self._is_postponed() or (self._room is not None and self._room <= 0):
             return 0  # as if the other end were slow: the loop comes back to it in its next turn
         sent = int(super().send(data, do_close))
         self._moved += sent

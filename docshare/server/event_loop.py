@@ -15,12 +15,15 @@ from docshare.server.channel import Channel
 
 class EventLoop(dict[int, Any]):
     """The map of descriptors that waitress keeps, and the selector behind it. Used by one thread, but for ``notice``.
+    ``clock`` gives monotonic seconds.
 
     Handlers other than a Channel only read: their ``handle_read_event`` is called while they are not paused.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
+        self._clock = clock
+        self._postponed: deque[tuple[float, Channel]] = deque()
         self._selector = selectors.DefaultSelector()
         self._noticed: deque[Channel] = deque()
 
@@ -53,10 +56,18 @@ class EventLoop(dict[int, Any]):
         """Look at ``channel`` again in this turn or the next; from any thread. The loop is not woken for it."""
         self._noticed.append(channel)
 
+    def postpone(self, channel: Channel, until: float) -> None:
+        """Look at ``channel`` again at ``until``, which is no earlier than that of the call before."""
+        self._postponed.append((until, channel))
+
     def turn(self, timeout: float, settled: Callable[[Channel], None]) -> None:
         """Wait up to ``timeout`` seconds for events and handle them; ``settled`` is called with each open channel
         that was looked at."""
+        if self._postponed:
+            timeout = min(timeout, max(0.0, self._postponed[0][0] - self._clock()))
         ready = self._selector.select(timeout)
+        while self._postponed and self._postponed[0][0] <= self._clock():
+            self._noticed.append(self._postponed.popleft()[1])
         # Newcomers last: they may cost the place of one whose request has arrived in the meantime.
         ready.sort(key=lambda event: event[0].data.accepting)
         for key, events in ready:

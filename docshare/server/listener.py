@@ -129,7 +129,7 @@ class Server:
 
     def __init__(self, app: WSGIApplication, adjustments: Adjustments, hooks: Hooks, crowd: Crowd) -> None:
         self._hooks = hooks
-        self._loop = EventLoop()
+        self._loop = EventLoop(crowd.clock)
         self.crowd = crowd
         self._check_at = 0.0
         self._told_at = -_TELL_SECONDS
