@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from docshare.cli.cursors import Cursor
 from docshare.cli.exits import ExitCode
 from docshare.cli.feed import Row, merged, stream_of
-from docshare.cli.waiting import Presence, Trouble, is_final
+from docshare.cli.waiting import Presence, Trouble, is_final, lengthen, pause
 from docshare.client.errors import Refused, TransportError
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 _SLICE = 1.0  # seconds; how long it may take to notice that the machine slept
 _CLOCK_JUMP = 30.0  # seconds by which the two clocks may drift apart before connections are taken for dead
 _IDLEST = 15.0  # seconds between polls of a quiet feed
-_SLOWDOWN = 1.5  # each empty poll makes the interval longer by this factor
-_JITTER = 0.1  # of the interval, so that many tails do not ask in step
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,9 +150,8 @@ class Follower:
 
     def _pause(self, *, quiet: bool) -> float:
         slowest = max(_IDLEST, self._rhythm.interval)
-        self._interval = min(self._interval * _SLOWDOWN, slowest) if quiet else self._rhythm.interval
-        jitter = 1 + _JITTER * (2 * self._client.clock.chance() - 1)
-        return max(self._interval * jitter, self._client.spacing() * len(self._feeds))
+        self._interval = lengthen(self._client, self._interval, slowest) if quiet else self._rhythm.interval
+        return max(pause(self._client, self._interval), self._client.spacing() * len(self._feeds))
 
     def _wait(self, pause: float) -> ExitCode | None:
         """Wait that many seconds, or until time is up: then the exit code."""

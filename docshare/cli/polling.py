@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from docshare.cli.exits import Stop, exit_code
-from docshare.cli.waiting import Trouble, is_final
+from docshare.cli.waiting import Trouble, is_final, lengthen, pause
 from docshare.client.errors import Refused, TransportError
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ T = TypeVar("T")
 
 LEAST_INTERVAL = 1.0  # seconds between two questions, whatever a user asks for
 
-_SLOWDOWN = 1.5  # each quiet answer makes the interval longer by this factor
-_JITTER = 0.1  # of the interval, so that many do not ask in step
 
 
 class Rounds(NamedTuple):
@@ -50,16 +48,17 @@ def asked(context: "Context", client: "Client", ask: Callable[[], T], rounds: Ro
             if is_final(error):
                 raise
             failure = error
-            pause = trouble.after(error, rounds.interval)
+            wait = trouble.after(error, rounds.interval)
         else:
             trouble.over()
             answered = True
             yield found
-            interval = rounds.interval if found else min(interval * _SLOWDOWN, max(rounds.slowest, rounds.interval))
-            pause = max(interval * (1 + _JITTER * (2 * client.clock.chance() - 1)), client.spacing())
+            slowest = max(rounds.slowest, rounds.interval)
+            interval = rounds.interval if found else lengthen(client, interval, slowest)
+            wait = pause(client, interval)
         left = None if ends is None else ends - context.monotonic()
         if left is not None and left <= 0:
             if not answered and failure is not None:
                 raise Stop(exit_code(failure), f"the server could not be reached before the time was over: {failure}")
             return
-        context.sleep(pause if left is None else min(pause, left))
+        context.sleep(wait if left is None else min(wait, left))

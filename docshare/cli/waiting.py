@@ -9,10 +9,24 @@ from docshare.client.errors import NotConnected, RateLimited, Redirected, Refuse
 
 if TYPE_CHECKING:
     from docshare.cli.context import Context
+    from docshare.client import Client
 
+_SLOWDOWN = 1.5  # each quiet answer makes the interval longer by this factor
+_SLOWEST_HERE = 3.0  # seconds; a server on this host has no request limit for its operator
+_JITTER = 0.1  # of the interval, so that many do not ask in step
 _LONGEST_BACKOFF = 30.0  # seconds between two tries while the server fails
 _TOLD_AGAIN = 60.0  # seconds between two remarks about the same failure
 _CLEAR = "\r\x1b[K"
+
+
+def lengthen(client: "Client", interval: float, slowest: float) -> float:
+    """The seconds between two questions after another answer with nothing new, at most ``slowest``."""
+    return min(interval * _SLOWDOWN, max(interval, _SLOWEST_HERE) if client.on_this_host else slowest)
+
+
+def pause(client: "Client", interval: float) -> float:
+    """``interval`` seconds more or less, and no less than the rate limit allows for one request."""
+    return max(interval * (1 + _JITTER * (2 * client.clock.chance() - 1)), client.spacing())
 
 
 def is_final(error: Refused | TransportError) -> bool:

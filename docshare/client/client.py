@@ -190,6 +190,11 @@ class Client:
         return self._address.base
 
     @property
+    def on_this_host(self) -> bool:
+        """Whether the server runs on this host and its operator is the one who asks: then no request limit holds."""
+        return self._options.door is not None
+
+    @property
     def clock(self) -> Clock:
         """The clock that the client waits by."""
         return self._options.clock

@@ -36,7 +36,7 @@ class Job:
 # Also the last thing that a stop does: until then they are in memory only.
 WRITE_DOWN_REFUSALS = Job("write down refused openings", 5, denials.write_down)
 JOBS: tuple[Job, ...] = (
-    Job("end reading sessions", 5, viewing.end_due),
+    Job("end reading sessions", 2, viewing.end_due),
     Job("purge the trash", 5, sweeps.purge_due),
     Job("forget listeners that are gone", 5, listeners.forget_gone),
     Job("destroy what burned", 5, burning.burn_due),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from docshare.server.lock import DirectoryLock
 from tests.support.fakefeed import Answer, FakeApi, FakeTime, problem
 from tests.support.shell import Shell
 
@@ -54,6 +58,19 @@ def test_a_quiet_feed_is_asked_ever_more_seldom_down_to_every_15_seconds(
     tail(shell, "--timeout", "3m")
     for gap, expected in zip(gaps(moments[1:]), [3, 4.5, 6.75, 10.125, 15, 15, 15], strict=False):
         assert gap == pytest.approx(expected, rel=0.11)
+
+
+def test_a_quiet_server_on_this_host_is_asked_every_3_seconds(
+    api: FakeApi, shell: Shell, time: FakeTime, tmp_path: Path
+) -> None:
+    moments = polls(api, time)
+    (tmp_path / "server.json").write_text(json.dumps({"url": api.url, "baseUrl": api.url, "pid": os.getpid()}))
+    (tmp_path / "instance.key").write_text("00" * 32)
+    shell.env["DOCSHARE_DATA_DIR"] = str(tmp_path)
+    with DirectoryLock(tmp_path):
+        tail(shell, "--timeout", "1m")
+    assert len(moments) > 15
+    assert gaps(moments[1:]) == pytest.approx([3.0] * (len(moments) - 2), rel=0.11)
 
 
 def test_a_row_makes_it_ask_often_again(api: FakeApi, shell: Shell, time: FakeTime) -> None:
