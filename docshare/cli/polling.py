@@ -20,7 +20,6 @@ T = TypeVar("T")
 LEAST_INTERVAL = 1.0  # seconds between two questions, whatever a user asks for
 
 
-
 class Rounds(NamedTuple):
     """``interval`` seconds between two questions, growing up to ``slowest`` while answers are empty; ``timeout``
     seconds until the last one, None for no end; ``patience`` seconds of failure that are borne."""

@@ -360,7 +360,8 @@ def main() -> int:
     parser.add_argument("attack", nargs="*", choices=[*ATTACKS, []], help="which attacks (default all)")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long each is watched at least")
     options = parser.parse_args()
-    return 0 if all(run(name, options.seconds) for name in options.attack or ATTACKS) else 1
+    held = [run(name, options.seconds) for name in options.attack or ATTACKS]
+    return 0 if all(held) else 1
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ _MAX_TURNS = 10_000
 _QUICK_S = 0.25  # most jobs take less
 _STUCK_S = 0.5
 _UNKNOWN_S = 0.3
+_UNKNOWN_SHARE = 4  # jobs of unknown documents are stopped soon when others wait, so more of them may
 
 Order = tuple[bool, bool, int, int, int, int]
 
@@ -103,7 +104,8 @@ class Schedule:
 
         So that slow jobs do not hold the threads of the server, only ``max_waiting`` jobs of a lane stay that are
         expected to be slow or whose owner has a slow job running; and where all places hold jobs that are not quick,
-        only so many about documents that nothing is known of. One of each owner stays before the second of any.
+        only four times as many about documents that nothing is known of. One of each owner stays before the second of
+        any.
         """
         turned_away = []
         for lane, places in self._places.items():
@@ -113,7 +115,7 @@ class Schedule:
             running = self._of(lane)
             if len(running) >= places and all(job.spent_s > _STUCK_S for job in running):
                 unknown = [t for t in waiting if t not in crowd and not self.budget.is_proven(t.tenant, now)]
-                turned_away += self._in_turn(unknown, now)[self._max_waiting :]
+                turned_away += self._in_turn(unknown, now)[_UNKNOWN_SHARE * self._max_waiting :]
         for ticket in turned_away:
             self._waiting.remove(ticket)
         return turned_away
