@@ -1,6 +1,7 @@
 """``docshare serve`` as shell users and scripts meet it (operations.md, Starting)."""
 
 import json
+import select
 import signal
 import sqlite3
 import stat
@@ -9,11 +10,13 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 import requests
 
 from tests.support.pdfs import simple_pdf
+from tests.support.reader import DESKTOP
 from tests.support.served import COMMAND, docshare, home, served, start
 
 
@@ -159,6 +162,32 @@ def test_the_demo_is_served_from_the_package(env: dict[str, str]) -> None:
     try:
         assert "docshare-tour" in requests.get(link, timeout=10).text
     finally:
+        stop(process)
+
+
+def test_the_demo_and_a_waiting_terminal_both_tell_who_has_read(env: dict[str, str]) -> None:
+    """The README's first commands, and a reader who closes the page after four seconds."""
+    process, _ = start("--demo", "--port", "0", env=env)
+    link = process.stdout.readline().strip()
+    waiting = subprocess.Popen([*COMMAND, "wait", "@last", "--page", "3"], env=env, stdout=subprocess.PIPE, text=True)
+    try:
+        with requests.Session() as browser:
+            browser.headers["User-Agent"] = DESKTOP
+            page = browser.get(link, timeout=10).text
+            facts = json.loads(page.split('id="facts">')[1].split("</script>")[0])
+            time.sleep(4)
+            report = {
+                "token": facts["token"], "part": 0, "seq": 0, "ageMs": 4000, "visible": False, "visibleMs": 4000,
+                "input": True, "turns": 2, "backTurns": 0, "closing": True,
+                "pages": [{"page": 3, "ms": 4000, "views": 1, "back": 0}],
+            }  # fmt: skip
+            assert browser.post(urljoin(link, facts["beaconUrl"]), json=report, timeout=10).status_code == 204
+        row = waiting.communicate(timeout=60)[0].split("\t")
+        assert json.loads(row[-1]) == [{"page": 3, "timeMs": 4000}]
+        assert select.select([process.stdout], [], [], 60)[0]
+        assert process.stdout.readline().startswith("view\t")
+    finally:
+        waiting.kill()
         stop(process)
 
 
