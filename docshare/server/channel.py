@@ -26,9 +26,11 @@ LINGER_BYTES = 512 * 1024
 make the kernel send a reset, and that may destroy the answer on its way."""
 TURN_BYTES = 1024 * 1024
 """The loop sends no more of one answer before it looks at the other connections."""
-OVERLOAD_SECONDS = 0.5
-"""An answer 503 is sent so much later. Its client then asks twice a second at most over one connection, and does not
-take from others the processor time that the answer was meant to save: twelve clients in a loop took most of a core."""
+TOO_MUCH_SECONDS = 0.5
+"""An answer 429 or 503 is sent so much later. Its client then asks twice a second at most over one connection, and does
+not take from others the processor time that the answer was meant to save: twelve clients in a loop took most of a core.
+"""
+_TOO_MUCH = ("429", "503")
 _HEAD_BYTES = 8 * 1024
 """So much is parsed at once of a header block: any number of requests may be pipelined behind it."""
 
@@ -74,8 +76,8 @@ class ApplicationTask(_Marking, WSGITask):  # type: ignore[misc]
 
     def build_response_header(self) -> bytes:
         """Called once for each answer."""
-        if self.status.startswith("503"):
-            self.channel.postpone(OVERLOAD_SECONDS)
+        if self.status.startswith(_TOO_MUCH):
+            self.channel.postpone(TOO_MUCH_SECONDS)
         return super().build_response_header()
 
     def get_environment(self) -> dict[str, Any]:

@@ -26,8 +26,8 @@ class Rig:
     """The listener under test.
 
     ``heads``: what the judge was asked; ``calls``: the addresses the application was entered with; ``gate`` holds up
-    requests to ``/slow``. ``/busy`` is answered with 503, ``/files`` takes uploads up to ``max_file``, ``/big`` answers
-    12 MB, ``/refuse`` is refused, everything else takes ``SMALL_BODY`` bytes.
+    requests to ``/slow``. ``/busy`` is answered with 503, ``/often`` with 429, ``/big`` with 12 MB; ``/files`` takes
+    uploads up to ``max_file``, ``/refuse`` is refused, everything else takes ``SMALL_BODY`` bytes.
     """
 
     def __init__(self, root: Path, *, max_file: int = 8 * MB, run: bool = True, port: int = 0, **settings: Any) -> None:
@@ -84,7 +84,7 @@ class Rig:
             self.gate.wait(20)
         answer = BIG if path == "/big" else json.dumps(self.facts(environ)).encode()
         kind = "text/plain" if path == "/big" else "application/json"
-        status = "503 Service Unavailable" if path == "/busy" else "200 OK"
+        status = {"/busy": "503 Service Unavailable", "/often": "429 Too Many Requests"}.get(path, "200 OK")
         start_response(status, [("Content-Type", kind), ("Content-Length", str(len(answer)))])
         return [answer]
 

@@ -296,21 +296,22 @@ def test_one_address_waits_behind_itself_only(start: Callable[..., Rig], connect
     assert rig.calls.index("/visitor") <= 2
 
 
-def test_an_answer_of_overload_comes_half_a_second_late_and_holds_up_nobody_else(
-    start: Callable[..., Rig], clock: Clock
+@pytest.mark.parametrize(("path", "status"), [("/busy", 503), ("/often", 429)])
+def test_who_asks_too_much_is_told_half_a_second_late_and_holds_up_nobody_else(
+    start: Callable[..., Rig], clock: Clock, path: str, status: int
 ) -> None:
     rig = start(clock=clock, threads=1)
     with Wire(rig.port) as first, Wire(rig.port) as second, Wire(rig.port) as other:
         for wire in (first, second):
-            wire.send(request("GET", "/busy"))
-        assert eventually(lambda: rig.calls == ["/busy", "/busy"])
+            wire.send(request("GET", path))
+        assert eventually(lambda: rig.calls == [path, path])
         assert ask(other)
         clock.now += 0.4
         assert ask(other)
         assert not select.select([first.socket, second.socket], [], [], 0)[0]
         clock.now += 0.2
         for wire in (first, second):
-            assert wire.answer().status == 503
+            assert wire.answer().status == status
             assert ask(wire)
 
 

@@ -33,7 +33,7 @@ _EDITING = ("derive", "lint", "clean")  # jobs that need qpdf, which takes as lo
 _ANSWERED_IN_JSON = ("text", "palette", "lint")
 _BLOCK = 1 << 20
 _PIPE_BYTES = 1 << 20
-_DEMOTED = 5  # niceness
+_DEMOTED = 15  # niceness
 _PROCESS_CLOCK = 2  # Linux: the clock of a process is its number, inverted, and this
 # glibc gives big buffers back to the system and faults them in again for every page; that doubles the time of a page.
 _MALLOC = {
