@@ -62,8 +62,7 @@ the browser does not send the sign-in cookie there.
 """
 
 import json
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from docshare.contract.problems import Problem
 from docshare.server.strict_json import parse_object
@@ -95,8 +94,7 @@ FINAL = frozenset({"tool", "preview"})
 COMPACT = json.JSONEncoder(separators=(",", ":")).encode  # made once: every beacon is written twice
 
 
-@dataclass(frozen=True)
-class PageTime:
+class PageTime(NamedTuple):
     """``ms`` of reading on ``page`` (from 1), turned to ``views`` times, ``back`` of them by going backward."""
 
     page: int
@@ -105,8 +103,7 @@ class PageTime:
     back: int
 
 
-@dataclass(frozen=True)
-class Beacon:
+class Beacon(NamedTuple):
     """What a reader's browser reports, times in ms since its previous beacon.
 
     ``part`` counts the sessions of one load of the page, ``seq`` the beacons of one session, both from 0; ``age_ms``
@@ -128,8 +125,7 @@ class Beacon:
     closing: bool = False
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """What is known of one session after its beacons so far; every ``_at`` is a moment in ms or None. It cannot have
     begun before ``earliest_at``; ``first_at`` and ``heard_at`` are the arrivals of its first and its last beacon."""
 
@@ -177,8 +173,7 @@ def fold(reading: Reading, beacon: Beacon, now: int, last_page: int) -> tuple[Re
     pages = _cut(known, claimed, visible_ms - reading.time_ms)
     pages = tuple(_turned_to(page, turns - reading.turns + 1) for page in pages)
     newest = beacon.seq > reading.last_seq
-    folded = replace(
-        reading,
+    folded = reading._replace(
         started_at=started_at,
         heard_at=max(now, reading.heard_at),
         active_at=max(now, reading.active_at) if claimed or beacon.input else reading.active_at,
@@ -199,7 +194,7 @@ def in_document(beacon: Beacon, before: int) -> Beacon:
     stays as it is; what is not believed of it is for ``fold`` to say."""
     if not before:
         return beacon
-    return replace(beacon, pages=tuple(replace(page, page=page.page + before) for page in beacon.pages))
+    return beacon._replace(pages=tuple(page._replace(page=page.page + before) for page in beacon.pages))
 
 
 def too_many(beacon: Beacon, passed_ms: int) -> bool:
@@ -226,20 +221,20 @@ def has_room(short_of_reader: int, short_of_address: int) -> bool:
 
 def count(reading: Reading, now: int) -> Reading:
     """``reading`` as it is when its view is counted at ``now``."""
-    return replace(reading, klass="human", reason="a pointer, key, touch or wheel event", counted_at=now)
+    return reading._replace(klass="human", reason="a pointer, key, touch or wheel event", counted_at=now)
 
 
 def _cut(pages: tuple[PageTime, ...], claimed: int, allowed: int) -> tuple[PageTime, ...]:
     if claimed <= allowed:
         return pages
-    return tuple(replace(page, ms=page.ms * max(allowed, 0) // claimed) for page in pages)
+    return tuple(page._replace(ms=page.ms * max(allowed, 0) // claimed) for page in pages)
 
 
 def _turned_to(page: PageTime, most: int) -> PageTime:
     if page.back <= page.views <= most:
         return page
     views = min(page.views, most)
-    return replace(page, views=views, back=min(page.back, views))
+    return page._replace(views=views, back=min(page.back, views))
 
 
 def _hidden_at(reading: Reading, beacon: Beacon, now: int) -> int | None:
@@ -258,15 +253,15 @@ def _judge(reading: Reading, beacon: Beacon, now: int) -> Reading:
     if reading.klass in FINAL or reading.counted_at is not None:
         return reading
     if beacon.prefetch:
-        return replace(reading, klass="prefetch", reason="the request says that it prefetches")
+        return reading._replace(klass="prefetch", reason="the request says that it prefetches")
     if reading.input_at is None:
         klass, reason = _judge_without_input(reading)
-        return replace(reading, klass=klass, reason=reason)
+        return reading._replace(klass=klass, reason=reason)
     if reading.heard_at - reading.earliest_at < OPENED_MS:
-        return replace(reading, klass="scanner", reason="gone within 2 seconds of opening the page")
+        return reading._replace(klass="scanner", reason="gone within 2 seconds of opening the page")
     if reading.heard_at - reading.first_at < SHORT_MS:
         # The service counts it where there is room.
-        return replace(reading, klass="burst", reason="one of too many short sessions of one reader or address")
+        return reading._replace(klass="burst", reason="one of too many short sessions of one reader or address")
     return count(reading, now)
 
 

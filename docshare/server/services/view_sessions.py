@@ -41,9 +41,10 @@ _HEARD = "SELECT 1 FROM beacons WHERE session_id = ? AND seq = ?"
 _KEEP = "INSERT INTO beacons (session_id, seq, received_at, body, accepted) VALUES (?, ?, ?, ?, ?)"
 _SAVE = (
     "UPDATE view_sessions SET class = ?, reason = ?, started_at = ?, heard_at = ?, active_at = ?, last_seq = ?, "
-    "hidden_at = ?, closed_at = ?, input_at = ?, counted_at = ?, visible_ms = ?, time_ms = ?, turns = ?, "
-    "back_turns = ? WHERE id = ?"
+    "hidden_at = ?, closed_at = ?, input_at = ?, visible_ms = ?, time_ms = ?, turns = ?, back_turns = ? WHERE id = ?"
 )
+# Apart from the others, because SQLite would write three indexes anew with each beacon.
+_SAVE_COUNTED = "UPDATE view_sessions SET counted_at = ? WHERE id = ?"
 _SHORT = (
     "SELECT reader, COUNT(*) FROM view_sessions WHERE file_id = ? AND reader IN (SELECT value FROM json_each(?)) "  # noqa: S608 - a number
     f"AND counted_at > ? AND heard_at - first_at < {reading.SHORT_MS} GROUP BY reader"
@@ -148,7 +149,7 @@ def due(rt: Runtime, now: int, limit: int) -> list[Session]:
 
 def insert(rt: Runtime, place: Place, state: Reading) -> Session:
     """Store a new session."""
-    rt.db.execute(_INSERT, (rt.uuid(), *vars(place).values(), *vars(state).values()))
+    rt.db.execute(_INSERT, (rt.uuid(), *vars(place).values(), *state))
     row = rt.db.row("SELECT last_insert_rowid()")
     assert row is not None
     return Session(row[0], place.part, None, place.file_id, place.invite_id, place.reader, state)
@@ -173,6 +174,7 @@ def add(
             rt.db.execute(_ADD_PAGE, (session.id, *page))
     _save(rt, session, state)
     if state.counted_at is not None and session.reading.counted_at is None:
+        rt.db.execute(_SAVE_COUNTED, (state.counted_at, session.id))
         _count(rt, session, state.counted_at)
 
 
@@ -240,7 +242,6 @@ def _save(rt: Runtime, session: Session, state: Reading) -> None:
             state.hidden_at,
             state.closed_at,
             state.input_at,
-            state.counted_at,
             state.visible_ms,
             state.time_ms,
             state.turns,
