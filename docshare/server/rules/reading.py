@@ -94,6 +94,7 @@ FINAL = frozenset({"tool", "preview"})
 COMPACT = json.JSONEncoder(separators=(",", ":")).encode  # made once: every beacon is written twice
 
 
+# Named tuples: as frozen classes these three cost the benchmark of beacons 0.05 of its 0.56 of plain inserts.
 class PageTime(NamedTuple):
     """``ms`` of reading on ``page`` (from 1), turned to ``views`` times, ``back`` of them by going backward."""
 
