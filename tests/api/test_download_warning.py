@@ -1,11 +1,14 @@
 """What readers would download is tried when a setting decides what it is; the owner learns when it cannot be made."""
 
 import io
+import itertools
 import threading
+import time
 from typing import Any
 
 import pytest
 
+from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import Derivation, Unrenderable
 from docshare.server.pdf.schedule import Lane
@@ -29,7 +32,7 @@ def odd(world: World) -> dict[str, Any]:
 def warning(world: World, made: dict[str, Any]) -> str | None:
     """What the File says, the same alone and in the list."""
     alone = world.pia.get(f"/api/v1/files/{made['uuid']}").get_json()
-    listed = world.pia.get("/api/v1/files").get_json()[0]
+    listed = next(each for each in world.pia.get("/api/v1/files").get_json() if each["uuid"] == made["uuid"])
     assert alone.get("downloadWarning") == listed.get("downloadWarning")
     found: str | None = alone.get("downloadWarning")
     return found
@@ -147,3 +150,30 @@ def test_readers_come_first(world: World, odd: dict[str, Any]) -> None:
     go.set()
     reader.join()
     assert world.rt.pages.try_document(odd["uuid"], 1, path, Derivation(3, 1, 1), OWNER, 5)
+
+
+def test_a_document_that_stalled_a_worker_is_settled_at_once_and_holds_up_no_other(
+    world: World, odd: dict[str, Any]
+) -> None:
+    pool = world.rt.engine._pool
+    stalled = world.pia.upload(simple_pdf(pages=4), "Slow.pdf")
+    content = next(iter(world.rt.db.rows("SELECT sha256 FROM files WHERE uuid = ?", (stalled["uuid"],))))[0]
+    pool._schedule.budget.charge(Tenant("somebody", content), 2.0, time.monotonic(), stalled=True)
+    calls = itertools.count()
+    wait = pool.wait_for_spare
+    pool.wait_for_spare = lambda seconds: next(calls) < 1_000 and wait(seconds)
+    put(world, stalled, pageRange=SECOND)
+    assert "takes long to make" in (warning(world, stalled) or "")
+    put(world, odd, pageRange=SECOND)
+    assert "would look different" in (warning(world, odd) or "")
+    assert next(calls) < 50
+
+
+def test_a_trial_that_never_finds_a_worker_ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> bool:
+        raise Problem("unavailable", "The PDF engine does not start.")
+
+    made = world.pia.upload(simple_pdf(pages=4), "Plan.pdf")
+    monkeypatch.setattr(world.rt.pages, "try_document", refuse)
+    put(world, made, pageRange=SECOND)
+    assert "takes long to make" in (warning(world, made) or "")

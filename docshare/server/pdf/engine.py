@@ -214,7 +214,12 @@ class Engine:
     def derive_if_spare(
         self, path: Path, wanted: Derivation, sink: IO[bytes], timeout_s: float, tenant: Tenant | None = None
     ) -> bool:
-        """As ``derive``, in ``timeout_s`` seconds at most; returns False at once unless a worker would stay free."""
+        """As ``derive``, in ``timeout_s`` seconds at most; returns False at once unless a worker would stay free.
+
+        Raises Unrenderable at once for a document that is expected to be slow: it never gets the last worker.
+        """
+        if tenant is not None and self._pool.is_risky(tenant):
+            raise Unrenderable("documents like this one were slow", lasting=False)
         with self._pool.spare(str(path), tenant or _nobody(path)) as slot:
             if slot is not None:
                 self._derive(slot, {**_derive_job(path, wanted), "timeout_s": timeout_s}, sink)

@@ -25,6 +25,7 @@ _PATIENCE_S = 30.0
 Make = Callable[[], Path]  # makes a derived file and stages it
 _STUCK_S = 1.0
 _MAX_FOLLOWING = 2
+_MAX_TRIALS = 1_000
 
 
 @dataclass
@@ -54,7 +55,7 @@ class PageStore:
         self._flights: dict[Key, Flight] = {}
         self._following = 0
         self._prefetcher = Prefetcher(engine.wait_for_spare)
-        self._trials = Prefetcher(engine.wait_for_spare)
+        self._trials = Prefetcher(engine.wait_for_spare, most=_MAX_TRIALS)
 
     def image(
         self,
@@ -120,10 +121,10 @@ class PageStore:
         derive = partial(self._engine.derive, blob, wanted, tenant=tenant)
         return self._made(key, tenant, partial(self._cache.stage, derive))
 
-    def offer_trial(self, name: str, trial: Callable[[], None]) -> None:
+    def offer_trial(self, name: str, trial: Callable[[], None], *, last: bool = False) -> None:
         """Run ``trial``, which uses ``try_document``, in the background once a worker is free; a later one of the same
-        ``name`` takes its place."""
-        self._trials.offer(name, trial)
+        ``name`` takes its place. ``last``: after all others."""
+        self._trials.offer(name, trial, last=last)
 
     def try_document(
         self, file_uuid: str, content_version: int, blob: Path, wanted: Derivation, tenant: Tenant, timeout_s: float

@@ -101,6 +101,11 @@ class Pool:
             if slot is not None:
                 self._give_back(slot)
 
+    def is_risky(self, tenant: Tenant) -> bool:
+        """Whether jobs of ``tenant`` are expected to be slow."""
+        with self._changed:
+            return self._schedule.budget.is_risky(tenant, time.monotonic())
+
     def wait_for_spare(self, timeout_s: float) -> bool:
         """Wait until ``spare`` would probably give a slot; False after ``timeout_s`` seconds."""
 

@@ -5,33 +5,35 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
-_MAX_WAITING = 16
 _IDLE_S = 30.0
 _log = logging.getLogger(__name__)
 
 
 class Prefetcher:
-    """One background thread with a short list of jobs, newest first; what does not fit is dropped.
+    """One background thread with a list of at most ``most`` jobs, newest first; what does not fit is dropped.
 
     ``spare(seconds)`` waits for a free engine and says whether there is one. Jobs must not raise what a caller should
     see; whatever they raise is logged. The thread starts with the first job and ends after half a minute without.
     """
 
-    def __init__(self, spare: Callable[[float], bool]) -> None:
+    def __init__(self, spare: Callable[[float], bool], most: int = 16) -> None:
         self._spare = spare
+        self._most = most
         self._changed = threading.Condition()
         self._jobs: OrderedDict[Hashable, Callable[[], None]] = OrderedDict()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def offer(self, key: Hashable, job: Callable[[], None]) -> None:
-        """Do ``job`` when there is time; a second job with the same ``key`` replaces the first."""
+    def offer(self, key: Hashable, job: Callable[[], None], *, last: bool = False) -> None:
+        """Do ``job`` when there is time; a second job with the same ``key`` replaces the first. ``last``: after all
+        others."""
         with self._changed:
             if self._closed:
                 return
             self._jobs.pop(key, None)
             self._jobs[key] = job
-            if len(self._jobs) > _MAX_WAITING:
+            self._jobs.move_to_end(key, last=not last)
+            if len(self._jobs) > self._most:
                 self._jobs.popitem(last=False)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="page-prefetch", daemon=True)

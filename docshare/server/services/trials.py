@@ -4,6 +4,7 @@ Otherwise readers would be the first to learn that one cannot be made. A trial u
 the background; whoever changed something waits for it for a moment, so that the owner reads the result at once.
 """
 
+import itertools
 import threading
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from docshare.server.services import downloads, links, tenants
 from docshare.server.services.links import Link
 
 _LONGEST_S = 5.0
+_TRIES = 10  # of one job that found no worker after all
 _MOST = 20  # variants of one file, tried because of one change
 _WAITERS = threading.BoundedSemaphore(2)  # threads of the server that may wait for a trial at once
 _VARIANTS = (
@@ -67,6 +69,7 @@ def _start(rt: Runtime, name: str, uuids: Iterable[str]) -> None:
 
 def _job(rt: Runtime, name: str, trials: list[_Trial], done: threading.Event) -> Callable[[], None]:
     found: dict[tuple[int, int, bool], str | None] = {}
+    refusals = itertools.count(1)
 
     def run() -> None:
         while trials:
@@ -76,8 +79,10 @@ def _job(rt: Runtime, name: str, trials: list[_Trial], done: threading.Event) ->
                 try:
                     found[alike] = _reason(rt, link, wanted)
                 except _BusyError:
-                    rt.pages.offer_trial(name, run)
-                    return
+                    if next(refusals) < _TRIES:
+                        rt.pages.offer_trial(name, run, last=True)
+                        return
+                    found[alike] = "late"
             downloads.note(rt, link, found[alike])
             trials.pop(0)
         done.set()
