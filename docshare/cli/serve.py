@@ -180,13 +180,14 @@ def _config(ctx: Context, plan: Plan, base_url: str) -> "Config":
 
 def _owner(data_dir: Path) -> "Owner | None":
     """The server that owns ``data_dir`` now, if one does."""
+    from docshare.cli.admin_channel import troubles_of_data
     from docshare.server.instance import owner_of
     from docshare.server.lock import AlreadyLocked, DirectoryLock
 
     if not data_dir.is_dir():
         return None
     try:
-        with DirectoryLock(data_dir):
+        with troubles_of_data(data_dir), DirectoryLock(data_dir):
             return None
     except AlreadyLocked:
         owner = owner_of(data_dir)
@@ -222,22 +223,27 @@ def _started(ctx: Context, plan: Plan) -> "Iterator[Running]":
             raise Stop(ExitCode.USAGE, str(error)) from None
         except Unconfined as error:
             raise Stop(ExitCode.USAGE, str(error), hint=error.hint) from None
-        yield stack.enter_context(running(door, instance))
+        with troubles_of_data(config.data_dir):
+            server = stack.enter_context(running(door, instance))
+        yield server
 
 
 def _host(ctx: Context, plan: Plan, server: "Running", stop: threading.Event) -> int:
     """Be the server: say so, do what was asked, and wait."""
+    from docshare.cli.admin_channel import troubles_of_data
     from docshare.server.admin import run
     from docshare.server.services import accounts
 
     rt = server.instance.rt
-    first = accounts.first_run(rt, _tier(plan.tier))
+    with troubles_of_data(rt.config.data_dir):
+        first = accounts.first_run(rt, _tier(plan.tier))
     _welcome(ctx, plan, server, first)
     _warn_if_exposed(ctx, plan, rt.config.base_url)
     with ExitStack() as stack:
         token = ""
         if plan.shares or plan.command or plan.print_env:
-            key = run(rt, "key create", {"email": first.account.email, "name": _JOBS_KEY})
+            with troubles_of_data(rt.config.data_dir):
+                key = run(rt, "key create", {"email": first.account.email, "name": _JOBS_KEY})
             token = key["key"]
             if not plan.print_env:
                 stack.callback(run, rt, "key revoke", {"uuid": key["uuid"]})

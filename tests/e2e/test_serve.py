@@ -1,6 +1,7 @@
 """``docshare serve`` as shell users and scripts meet it (operations.md, Starting)."""
 
 import json
+import os
 import select
 import signal
 import sqlite3
@@ -220,6 +221,31 @@ def test_a_data_directory_that_is_none_and_a_damaged_database_are_told_in_words(
     for line in (["serve", "--port", "0"], ["admin", "account", "list"]):
         done = docshare(*line, env=env)
         assert (done.returncode, "docshare admin check --data" in done.stderr) == (13, True), done.stderr
+    database.write_bytes(content)
+    with closing(sqlite3.connect(database)) as whole:
+        pages = dict(whole.execute("SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0"))
+    for name in ("accounts", "oauth_clients"):  # read after the database has been opened
+        at = (pages[name] - 1) * 4096
+        database.write_bytes(content[:at] + b"Z" * 4096 + content[at + 4096 :])
+        done = docshare("serve", "--port", "0", env=env)
+        assert (done.returncode, "docshare admin check --data" in done.stderr) == (13, True), done.stderr
+    assert not (tmp_path / "state" / "crash.log").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system")
+def test_a_start_on_a_read_only_file_system_is_told_in_words(env: dict[str, str], tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "none", str(disk)], capture_output=True, check=False).returncode:
+        pytest.skip("may not mount")
+    try:
+        for line in (["admin", "account", "create", "ada@example.com"],):
+            assert docshare(*line, "--data", str(disk / "data"), env=env).returncode == 0
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        done = docshare("serve", "--data", str(disk / "data"), "--port", "0", env=env)
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+    assert (done.returncode, "read-only" in done.stderr, "Errno" in done.stderr) == (11, True, False), done.stderr
     assert not (tmp_path / "state" / "crash.log").exists()
 
 
