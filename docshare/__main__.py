@@ -35,9 +35,12 @@ def main() -> int:
 
         return answer(argv[1:])
     gc.disable()  # until the command is loaded: importing makes objects that stay, and collecting them costs a tenth
-    from docshare.cli.main import main as run
+    try:
+        from docshare.cli.main import main as run
 
-    code = run(argv)
+        code = run(argv)
+    except KeyboardInterrupt:  # before the command was loaded, which deals with it by itself
+        return 130
     gc.freeze()  # the process ends: looking through everything for garbage now would be in vain
     return code
 

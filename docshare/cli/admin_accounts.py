@@ -25,7 +25,11 @@ _ACCOUNT = Spec(
     empty="no accounts yet",
 )
 _NEW_ACCOUNT = Spec(
-    table=(*_ACCOUNT.table, Column("apiKey", "API KEY")), plain=("apiKey",), fields=_ACCOUNT.plain, id="uuid"
+    table=(*_ACCOUNT.table, Column("apiKey", "API KEY")),
+    plain=("apiKey",),
+    fields=_ACCOUNT.plain,
+    id="uuid",
+    once=("apiKey",),
 )
 _KEY = Spec(
     table=(
@@ -40,9 +44,13 @@ _KEY = Spec(
     empty="no keys",
 )
 _NEW_KEY = Spec(
-    table=(Column("uuid", "UUID", role="id"), Column("key", "API KEY")), plain=("key",), fields=("uuid",), id="uuid"
+    table=(Column("uuid", "UUID", role="id"), Column("key", "API KEY")),
+    plain=("key",),
+    fields=("uuid",),
+    id="uuid",
+    once=("key",),
 )
-_LINK = Spec(table=(Column("url", "SIGN-IN LINK"),), plain=("url",), id="url")
+_LINK = Spec(table=(Column("url", "SIGN-IN LINK"),), plain=("url",), id="url", once=("url",))
 
 
 @account.command("create", spec=_NEW_ACCOUNT)

@@ -31,6 +31,7 @@ _NEW = Spec(
     plain=("clientId", "clientSecret"),
     fields=_CLIENT.plain,
     id="clientId",
+    once=("clientId", "clientSecret"),
 )
 
 

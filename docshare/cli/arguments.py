@@ -70,6 +70,16 @@ def of_reported(context: "Context", word: str) -> str:
     return name_in(word) if word.startswith(_SCHEMES) else word.removeprefix("slug:")
 
 
+def _host_of(url: str) -> str:
+    """Host and port of an address; no port where browsers know it."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return ""
+    return f"{parts.hostname}:{port}" if port not in (None, 80, 443) else str(parts.hostname)
+
+
 def base_of(link: str) -> str:
     """The base address of a share link: all of it before the last slash."""
     return link.rsplit("/", 1)[0]
@@ -121,13 +131,19 @@ class FileNames:
         if _SHORT_ID.fullmatch(name) and not (_SLUG.fullmatch(name) and self._with_slug(name)):
             return name
         if _SLUG.fullmatch(name):
-            return self._of_slug(name)
+            return self._of_slug(name, link)
         raise Stop(ExitCode.USAGE, f"{link!r} is no share link")
 
-    def _of_slug(self, slug: str) -> str:
+    def _of_slug(self, slug: str, link: str | None = None) -> str:
+        """The file with ``slug``, which stood in ``link``. Stop (2) for a link of another server: ids are made up at
+        random, but slugs such as "handbook" are on many."""
         file = self._with_slug(slug)
         if file is None:
             raise Stop(ExitCode.NOT_FOUND, f"no file with the slug {slug!r}", hint="See: docshare files list")
+        own = str(file.get("shareUrl", link))
+        if link is not None and _host_of(link) not in (_host_of(own), _host_of(self._client.base_url)):
+            hint = "Choose the profile of that server with --profile, or name the file with slug:NAME."
+            raise Stop(ExitCode.USAGE, f"{link} is a link of another server than {_host_of(own)}", hint=hint)
         return str(file["uuid"])
 
     def _with_slug(self, slug: str) -> dict[str, Any] | None:

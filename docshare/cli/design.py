@@ -60,6 +60,7 @@ SHARED = Spec(
     fields=("uuid", "shortId", "qrUrl", "palette", "republished", "contentVersion"),
     id="shortId",
     human=_lines,
+    once=("shareUrl", *_TOKENS),
 )
 STATUS = Spec(
     table=(

@@ -54,7 +54,7 @@ def _invited(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     yield f"{context.out_screen.paint('id', clean(str(row['url'])))}  {clean(str(row['email']))}"
 
 
-_INVITED = Spec(plain=("url",), fields=INVITE.plain, id="url", human=_invited)
+_INVITED = Spec(plain=("url",), fields=INVITE.plain, id="url", human=_invited, once=("url",))
 
 
 @app.command("create", spec=_INVITED)

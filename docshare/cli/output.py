@@ -366,7 +366,8 @@ def run_query(query: Any, data: Any, flag: str = "--query") -> Any:
 
 def _reason(error: Exception) -> str:
     """The first line of what jmespath says; below it draws the expression with an arrow."""
-    return str(error).partition("\n")[0].removeprefix("Invalid jmespath expression: ").removesuffix(", for expression:")
+    said = str(error).partition("\n")[0].removeprefix("Invalid jmespath expression: ").removesuffix(", for expression:")
+    return said.removesuffix(":").strip()
 
 
 def compiled_template(text: str | None, known: Sequence[str] = ()) -> Callable[[Any], str] | None:

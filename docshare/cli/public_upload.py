@@ -37,7 +37,7 @@ SHARED = Spec(
     fields=("uuid", "shortId", "message", "warning", "leftOut"),
     id="shortId",
     human=_told,
-    once=("shareUrl",),
+    once=("shareUrl", *_TOKENS),
 )
 
 

@@ -31,7 +31,7 @@ _PUSHED = Spec(
     fields=("status", "uuid", "shortId", "shareUrl", "contentVersion", "slug", "path", "size", "sha256"),
     id="shortId",
     human=_lines,
-    once=("shareUrl",),
+    once=("url",),
 )
 
 

@@ -77,11 +77,11 @@ def wait(
     """Wait until somebody has read a file, and print the session.
 
     [Pro] Without options anybody will do; the first session that fits ends it, also one from before. It must be of the
-    document's newest version: a replacement meanwhile moves the goal to the new one, and that is told. --any-version
-    takes older ones too, and does without the right to see the file. A session is known once it has ended: a minute
-    after the page was closed, or after five minutes of silence. Failures of the network are told and borne; if there
-    was no answer at all before the timeout, the code is 11. A pipe gets the session as docshare readership sessions
-    prints it.
+    document's newest version: a replacement meanwhile moves the goal to the new one, with a note. --any-version takes
+    older ones too, and does without the right to see the file. A session is known once it has ended: 10 seconds after
+    the page was closed, a minute after it was hidden, or after five minutes of silence. Network errors are logged and
+    retried; if there was no answer at all before the timeout, the code is 11. A pipe gets the session as docshare
+    readership sessions prints it.
 
     Examples:
 

@@ -46,6 +46,7 @@ CREATED = Spec(
     fields=("webhook", "secret", "secretFile", "recovered", *(f"webhook.{key}" for key in WEBHOOK_KEYS)),
     id="webhook.uuid",
     human=_lines,
+    once=("secret",),
 )
 
 

@@ -11,8 +11,16 @@ from tests.support.shell import Shell
 
 ID = "aB3dE5fG7hJ9"
 OTHER = "zZ3dE5fG7hJ9"
+SITE = "https://docs.example"
 FILES = [
-    {"uuid": UUID.format(1), "shortId": ID, "originalName": "deck.pdf", "size": 5, "slug": "offer"},
+    {
+        "uuid": UUID.format(1),
+        "shortId": ID,
+        "originalName": "deck.pdf",
+        "size": 5,
+        "slug": "offer",
+        "shareUrl": f"{SITE}/{ID}",
+    },
     {"uuid": UUID.format(2), "originalName": "old.pdf", "size": 6, "slug": "abcdef123456"},
 ]
 TRASHED = {"trashed": True, "trashedAt": "2026-09-21T14:00:00.000Z", "purgeAt": "2026-10-21T14:00:00.000Z"}
@@ -76,6 +84,12 @@ def test_a_link_of_twelve_small_letters_without_such_a_slug_is_a_short_id(two: F
 def test_a_word_that_names_no_file_is_2_and_asks_nobody(two: FakeApi, shell: Shell, word: str) -> None:
     assert shell("files", "show", word).code == 2
     assert two.heard == []
+
+
+def test_a_slug_in_a_link_of_another_server_names_no_file_here(two: FakeApi, shell: Shell) -> None:
+    done = shell("rm", "--yes", "https://other.example/offer")
+    assert (done.code, "link of another server than docs.example" in done.err) == (2, True), done.err
+    assert not any(heard.method == "DELETE" for heard in two.heard)
 
 
 def test_an_unknown_slug_is_3(two: FakeApi, shell: Shell) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,32 @@ def test_the_link_of_an_upload_is_not_lost(
     assert done.stderr.splitlines()[-1] == link(1)
     (kept,) = json.loads((Path(env["DOCSHARE_STATE_DIR"]) / "last.json").read_text()).values()
     assert kept["shareUrl"] == link(1)
+
+
+@pytest.mark.parametrize("where", WAYS)
+@pytest.mark.parametrize(
+    ("line", "made"),
+    [
+        ("admin account create bea@example.com", r"\S+"),
+        ("admin login-link ada@example.com", r"http://\S+"),
+        ("admin key create ada@example.com", r"\S+"),
+        ("admin client create App --redirect-uri https://app.example/back", r"\S+"),
+    ],
+)
+def test_a_credential_that_is_shown_once_is_not_lost(
+    env: dict[str, str],  # noqa: F811
+    tmp_path: Path,
+    line: str,
+    made: str,
+    where: str,
+) -> None:
+    env["DOCSHARE_DATA_DIR"] = str(tmp_path / "data")
+    assert run(env, f"{PROGRAM} admin account create ada@example.com").returncode == 0
+    done = run(env, f"{PROGRAM} {line} {where}")
+    assert done.returncode == 1, done.stderr
+    told = done.stderr.splitlines()
+    at = next(number for number, text in enumerate(told) if "cannot write to standard output" in text)
+    assert re.fullmatch(made, told[at + 1]), told
 
 
 def test_links_that_a_closed_pipe_did_not_take_are_on_stderr(
