@@ -49,6 +49,7 @@ def test_the_readme_typed_in_one_directory_works(tmp_path: Path) -> None:
     (desk / "share.yaml").write_text(blocks("yaml")[0].partition("webhooks:")[0])
     process, _ = start("--port", "0", "--demo", env=env)
     try:
+        assert process.stdout.readline().startswith("http")  # the link: the sample has been uploaded
         known = json.loads(docshare("show", "@last", "--json", env=env).stdout)["shortId"]
         typed = [answered(line).replace("aB3dE5fG7hJ9", known) for line in lines()]
         assert len(typed) > 60

@@ -123,14 +123,10 @@ class Model(RuleBasedStateMachine):
             if not hook.deleted and hook.owner == file.owner and hook.scope in (None, file):
                 hook.events.append((event, file.uuid, self.clock.now))
 
-    def withdraw(self, file: ModelFile) -> None:
-        for hook in self.hooks:
-            hook.events = [row for row in hook.events if row[1] != file.uuid]
-
     def destroy(self, file: ModelFile) -> None:
         file.gone, file.slug = True, ""
-        self.withdraw(file)
         for hook in self.hooks:
+            hook.events = [row for row in hook.events if row[1] != file.uuid]
             hook.deleted |= hook.scope is file
 
     def sweep(self) -> None:

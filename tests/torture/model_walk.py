@@ -107,7 +107,6 @@ class Walk(Model):
         else:
             if file.trashed_at is None:
                 file.trashed_at, file.purge_at = now, now + _TRASH_DAYS[self.plans[who]] * DAY
-                self.withdraw(file)
             assert file.purge_at is not None
             dates = {"trashedAt": instant(file.trashed_at), "purgeAt": instant(file.purge_at)}
             assert answer.get_json() == {"trashed": True, **dates}
