@@ -94,6 +94,17 @@ def test_the_unit_leaves_the_workers_the_namespaces_that_they_leave_the_network_
     assert {"user", "net", "mnt", "pid", "ipc"} == set(found[1].split())
 
 
+def test_the_unit_allows_the_system_calls_by_which_workers_are_confined() -> None:
+    """Debian 12's systemd has them in none of its groups; without them two layers are missing."""
+    allowed = {
+        word
+        for line in re.findall("^    SystemCallFilter=(.*)$", topics.load("systemd"), re.M)
+        for word in line.split()
+    }
+    landlock = {f"landlock_{call}" for call in ("create_ruleset", "add_rule", "restrict_self")}
+    assert allowed == {"@system-service", "@mount", "seccomp", *landlock}
+
+
 def test_the_step_for_ci_is_valid_and_runs_what_the_topic_explains() -> None:
     (step,) = yaml.safe_load(block("ci", "- run:", "    DOCSHARE_TOKEN: ${{ secrets.DOCSHARE_TOKEN }}"))
     assert step["run"] in examples(topics.load("ci"))
