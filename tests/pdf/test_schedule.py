@@ -186,6 +186,22 @@ def test_pages_are_drawn_ahead_only_where_a_place_stays_free_and_never_of_slow_d
     assert schedule.start_spare(Lane.PAGES, tenant("ann"), 1.0) is None
 
 
+def test_quick_pages_of_a_document_do_not_put_it_before_the_turn_of_other_owners() -> None:
+    schedule = pages_schedule(places=1)
+    schedule.budget.charge(tenant("mal"), 0.02, 0.0)
+    for owner in ("mal", "mal", "mal", "ann"):
+        schedule.join(Lane.PAGES, tenant(owner))
+    assert [each.owner for each in serve_one_by_one(schedule)] == ["mal", "ann", "mal", "mal"]
+
+
+def test_a_document_that_is_expected_to_be_slow_goes_last() -> None:
+    schedule = pages_schedule()
+    schedule.budget.charge(tenant("mal"), 3.0, 0.0)
+    for owner in ("mal", "ann", "bea"):
+        schedule.join(Lane.PAGES, tenant(owner))
+    assert [each.owner for each in serve_one_by_one(schedule)] == ["ann", "bea", "mal"]
+
+
 # --- turned away and stopped ------------------------------------------------------------------------------------------
 
 

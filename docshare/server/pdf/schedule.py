@@ -20,7 +20,7 @@ _STUCK_S = 0.5
 _UNKNOWN_S = 0.3
 _UNKNOWN_SHARE = 4  # jobs of unknown documents are stopped soon when others wait, so more of them may
 
-Order = tuple[bool, bool, int, int, int, int]
+Order = tuple[bool, bool, int, bool, int, int, int]
 
 
 class Lane(Enum):
@@ -176,13 +176,14 @@ class Schedule:
         return [ticket for _, _, ticket in sorted(ranked)]
 
     def _order(self, ticket: Ticket, now: float) -> Order:
-        """Owners within their budget first, then documents known to be quick, then the owner, the document and the
-        reader that was served longest ago."""
+        """Owners within their budget first, then documents not expected to be slow, then the owner, the document and
+        the reader that was served longest ago; of one owner, documents known to be quick before unknown ones."""
         owner, content, reader = ticket.tenant.owner, ticket.tenant.content, ticket.tenant.reader
         return (
             self.budget.is_over(owner, now),
-            not self.budget.is_proven(ticket.tenant, now),
+            self.budget.is_risky(ticket.tenant, now),
             self._turns.get((owner,), 0),
+            not self.budget.is_proven(ticket.tenant, now),
             self._turns.get((owner, content), 0),
             self._turns.get((owner, content, reader), 0),
             ticket.number,
