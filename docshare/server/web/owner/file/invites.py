@@ -35,6 +35,8 @@ def create(owner: Owner, name: str) -> AnyResponse:
     except Problem as problem:
         return _page(owner, paper, problem, sent)
     words = f"{row.email} is invited." if is_new else f"{row.email} was invited before; the link is the same."
+    if body["mail"] and rt().config.smtp_url is None:
+        words += " No mail server is set up: send the link yourself."
     return done(f"{path_of(paper.row.uuid)}/invites", words)
 
 
