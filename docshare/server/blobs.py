@@ -10,13 +10,15 @@ that the database names after the lock was taken is there until it is let go.
 
 import errno
 import hashlib
+import logging
 import os
 import re
-import shutil
+import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from docshare.server.lock import is_locked
 from docshare.server.rules.intake import DISK_FLOOR
@@ -29,8 +31,10 @@ HEAD_BYTES = 1024
 
 # O_EXCL and O_NOFOLLOW: never write through a file or link that somebody else has put there.
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOOK_BYTES = 16 << 20  # how often a growing part looks how much room is left
 _KEY = re.compile(r"[0-9A-Za-z]{16,64}")
+_log = logging.getLogger(__name__)
 
 
 class Part:
@@ -183,7 +187,8 @@ class Blobs:
             self._put_off.update(path.name for path in orphans if _KEY.fullmatch(path.name))
             orphans = []
         for path in partials + orphans:
-            _remove(path)
+            if not remove(path):
+                _log.warning("left behind, because it cannot be removed: %s", path.name)
         return Swept(len(partials), len(orphans))
 
     def _stored(self) -> Iterator[Path]:
@@ -196,11 +201,52 @@ def _free(room: os.statvfs_result) -> int:
     return room.f_bavail * room.f_frsize
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+def remove(path: Path) -> bool:
+    """Remove ``path``, a directory with all that is in it; returns whether it is gone. Raises nothing.
+
+    A hostile document may have made it: directories nested too deep for any path or recursion, or without rights.
+    """
+    try:
+        if path.is_symlink() or not path.is_dir():
+            path.unlink(missing_ok=True)
+            return True
+        path.chmod(0o700)
+        top = os.open(path, _DIRECTORY)
+        try:
+            while names := os.listdir(top):
+                for name in names:
+                    _flatten(top, name)
+        finally:
+            os.close(top)
+        path.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def _flatten(top: int, name: str) -> None:
+    """Remove ``name`` in the directory ``top``; directories in it move up into ``top``, to be removed next."""
+    if not _make_open(top, name):
+        os.unlink(name, dir_fd=top)
+        return
+    directory = os.open(name, _DIRECTORY, dir_fd=top)
+    try:
+        for inner in os.listdir(directory):
+            if _make_open(directory, inner):
+                os.rename(inner, f"{inner[:64]}-{uuid4().hex}", src_dir_fd=directory, dst_dir_fd=top)
+            else:
+                os.unlink(inner, dir_fd=directory)
+    finally:
+        os.close(directory)
+    os.rmdir(name, dir_fd=top)
+
+
+def _make_open(place: int, name: str) -> bool:
+    """Whether ``name`` in ``place`` is a directory; then it may be listed and moved afterwards."""
+    if not stat.S_ISDIR(os.lstat(name, dir_fd=place).st_mode):
+        return False
+    os.chmod(name, 0o700, dir_fd=place)
+    return True
 
 
 def _sync_directory(directory: Path) -> None:

@@ -169,3 +169,49 @@ def test_a_growing_part_stops_before_the_disk_is_full(blobs: Blobs, monkeypatch:
     assert caught.value.errno == errno.ENOSPC
     part.discard()
     assert list(blobs.tmp.iterdir()) == []
+
+
+def nested(place: Path, depth: int) -> None:
+    """Directories in each other, deeper than a path can say or a function can call itself."""
+    handle = os.open(place, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=handle)
+        inner = os.open("d", os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle = inner
+    os.close(handle)
+
+
+def test_a_start_removes_what_a_hostile_document_left(tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path / "blobs", tmp_path / "tmp", lambda: "k" * 16)
+    left = tmp_path / "tmp" / "office-x"
+    left.mkdir()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    nested(left, 3_000)
+    (left / "link").symlink_to(outside)
+    closed = left / "closed"
+    (closed / "in").mkdir(parents=True)
+    (closed / "in" / "file").touch()
+    for directory in (closed / "in", closed, left):
+        directory.chmod(0)
+    blobs.sweep(())
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert (outside / "kept").exists()
+
+
+def test_what_cannot_be_removed_stops_no_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    blobs = Blobs(tmp_path / "blobs", tmp_path / "tmp", lambda: "k" * 16)
+    (tmp_path / "tmp" / "office-x").mkdir()
+    (tmp_path / "tmp" / "part").touch()
+
+    def refuse(*_: object) -> None:
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr(Path, "rmdir", refuse)
+    blobs.sweep(())
+    assert [path.name for path in (tmp_path / "tmp").iterdir()] == ["office-x"]
+    assert "cannot be removed: office-x" in caplog.text

@@ -3,6 +3,8 @@
 import base64
 import gzip
 import io
+import json
+import os
 import re
 import sys
 import time
@@ -297,11 +299,37 @@ def test_the_confined_scan_says_what_the_scan_says(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "behavior",
-    ["os.abort()", "print('{')", "print('[1]')", "raise SystemExit(1)", "time.sleep(60)"],
-    ids=["crash", "half an answer", "another answer", "an exception", "no answer"],
+    [
+        "os.abort()",
+        "print('{')",
+        "print('[1]')",
+        "raise SystemExit(1)",
+        "time.sleep(60)",
+        "[os.write(1, b'x' * 65536) for _ in iter(int, 1)]",
+        "print('[' * 100_000)",
+        "print(json.dumps({'parts': {'a': '\\ud800'}, 'pictures': []}))",
+        "print(json.dumps({'parts': {'a' * 5_000: ''}, 'pictures': []}))",
+        "print(json.dumps({'parts': {}, 'pictures': [['x']]}))",
+        "print(json.dumps({'detail': 'x' * 3_000_000, 'hint': 'y'}))",
+        "print(json.dumps({'detail': '\\ud800', 'hint': 'y'}))",
+    ],
+    ids=[
+        "crash",
+        "half an answer",
+        "another answer",
+        "an exception",
+        "no answer",
+        "no end",
+        "a deep answer",
+        "no text",
+        "a long name",
+        "no address",
+        "a long reason",
+        "a reason that is no text",
+    ],
 )
 def test_a_scan_that_fails_is_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behavior: str) -> None:
-    command = [sys.executable, "-c", f"import os, time; {behavior}"]
+    command = [sys.executable, "-c", f"import json, os, time; {behavior}"]
     monkeypatch.setattr(scanning, "python", lambda *_: (command, {}))
     monkeypatch.setattr(scanning, "TIMEOUT_S", 1.0)
     start = time.monotonic()
@@ -315,3 +343,25 @@ def test_no_process_for_the_scan_means_later(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(scanning, "python", lambda *_: ([str(tmp_path / "nowhere")], {}))
     problem = refused(lambda: scan(tmp_path / "any.docx", "docx"))
     assert (problem.status, problem.headers) == (503, {"Retry-After": "10"})
+
+
+def test_an_endless_answer_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory of the server is not that of whoever took the process over."""
+    talk = "import os\nwhile True: os.write(1, b'x' * 65536)"
+    monkeypatch.setattr(scanning, "python", lambda *_: ([sys.executable, "-c", talk], {}))
+    taken = []
+    read = os.read
+    monkeypatch.setattr(scanning.os, "read", lambda *asked: taken.append(len(block := read(*asked))) or block)
+    (tmp_path / "any.docx").touch()
+    refused(lambda: scan(tmp_path / "any.docx", "docx"))
+    assert sum(taken) <= (4 << 20) + (1 << 16)
+
+
+def test_a_forged_line_does_not_reach_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = json.dumps({"missing": ["seccomp", "x\nerror FORGED"]})
+    monkeypatch.setattr(scanning, "python", lambda *_: ([sys.executable, "-c", f"print({answer!r})"], {}))
+    (tmp_path / "any.docx").touch()
+    assert refused(lambda: scan(tmp_path / "any.docx", "docx")).status == 503
+    assert ("seccomp" in caplog.text, "FORGED" in caplog.text) == (True, False)

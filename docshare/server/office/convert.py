@@ -19,7 +19,7 @@ from typing import NamedTuple
 from docshare.contract.media import DOCUMENTS
 from docshare.contract.plans import MB
 from docshare.contract.problems import Problem
-from docshare.server.blobs import Part
+from docshare.server.blobs import Part, remove
 from docshare.server.office import environment
 from docshare.server.office.jail import LEVELS, Order
 from docshare.server.office.package import open_package, refusal, rewrite
@@ -228,8 +228,7 @@ class Converter:
             write_profile(home / "profile")
             yield home
         finally:
-            shutil.rmtree(home, ignore_errors=True)
-            if home.exists():
+            if not remove(home):
                 _log.warning("a directory of a conversion stays behind until the next start: %s", home.name)
 
 

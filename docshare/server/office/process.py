@@ -33,6 +33,7 @@ class Jailed:
             self._process = subprocess.Popen(
                 command,
                 env=environment,
+                cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -6,23 +6,31 @@ refusal's ``detail`` and ``hint``.
 """
 
 import codecs
+import contextlib
 import io
 import json
 import logging
 import os
+import select
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import IO
 
 from docshare.contract.problems import Problem
 from docshare.server.office.environment import python
 from docshare.server.office.package import refusal
 from docshare.server.office.prescan import Linked, prescan
-from docshare.server.pdf.confine import allow_seconds, confine, enter_process_namespace
+from docshare.server.pdf.confine import LAYERS, allow_seconds, confine, enter_process_namespace
 
 TIMEOUT_S = 20.0
 _MEMORY_BYTES = 1 << 30
 _MAX_ANSWER = 4 << 20
+_LONGEST_REASON = 1_000  # bytes
+_LONGEST_NAME = 1_000  # of a part of the document
+_MOST_PICTURES = 1_000  # that the sender is told of
 # Loaded before the confinement: of names in archives, and of XML that is neither UTF-8 nor UTF-16.
 _CODECS = (
     "cp437",
@@ -46,30 +54,65 @@ def scan(path: Path, kind: str, *, required: bool = False) -> Linked:
     command, environment = python("docshare.server.office.scan", kind, *(["required"] if required else []))
     try:
         with path.open("rb") as file:
-            done = subprocess.run(
-                command,
-                env=environment,
-                stdin=file,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                timeout=TIMEOUT_S,
-                check=True,
-            )
-        answer = json.loads(done.stdout[:_MAX_ANSWER].splitlines()[-1])
+            answer = json.loads(_answer(command, environment, file).splitlines()[-1])
         if "missing" in answer:
-            raise OSError(f"the check cannot be confined: {answer['missing']}")
+            names = ", ".join(name for name in LAYERS if name in answer["missing"])
+            raise OSError(f"the check cannot be confined: {names or 'a layer is missing'}")
         if "detail" not in answer:
-            parts = {str(name): str(text) for name, text in answer["parts"].items()}
-            return Linked([str(address) for address in answer["pictures"]], parts)
-        reasons = [str(answer[key]) for key in ("detail", "hint")]
+            parts = {_text(name, _LONGEST_NAME): _text(text) for name, text in answer["parts"].items()}
+            return Linked([_text(address) for address in answer["pictures"][:_MOST_PICTURES]], parts)
+        reasons = [_text(answer[key], _LONGEST_REASON) for key in ("detail", "hint")]
     except OSError as error:
         _log.error("an office document was not checked: %s", error)
         raise Problem("unavailable", "The document cannot be checked now.", headers={"Retry-After": "10"}) from error
-    except (subprocess.SubprocessError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (subprocess.SubprocessError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         _log.warning("the check of an office document was ended: %s", type(error).__name__)
         raise refusal("The document cannot be checked: it is too large or damaged.") from error
     raise refusal(*reasons)
+
+
+def _answer(command: list[str], environment: dict[str, str], document: IO[bytes]) -> bytes:
+    """What the process says about ``document``. Raises SubprocessError when it fails or takes too long, ValueError for
+    more than it has to say: whoever took it over by a flaw may talk without end."""
+    ends = time.monotonic() + TIMEOUT_S
+    with subprocess.Popen(
+        command,
+        env=environment,
+        cwd="/",
+        stdin=document,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        said = bytearray()
+        try:
+            while True:
+                left = ends - time.monotonic()
+                if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
+                    raise subprocess.TimeoutExpired(command, TIMEOUT_S)
+                block = os.read(process.stdout.fileno(), 1 << 16)
+                if not block:
+                    break
+                said += block
+                if len(said) > _MAX_ANSWER:
+                    raise ValueError("too long an answer")
+            if process.wait(max(0.1, ends - time.monotonic())):
+                raise subprocess.CalledProcessError(process.returncode, command)
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+    return bytes(said)
+
+
+def _text(value: object, longest: int = _MAX_ANSWER) -> str:
+    """``value`` if it is text that can be written as UTF-8. Raises TypeError and ValueError."""
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    if len(value.encode("utf-8")) > longest:
+        raise ValueError("too long a text")
+    return value
 
 
 def main() -> None:
