@@ -66,3 +66,28 @@ def test_too_many_who_wait_are_refused_at_once(held: ExitStack) -> None:
         assert not got
     held.close()
     eventually(lambda: not places._queue)
+
+
+def test_a_full_queue_makes_room_for_who_waits_for_little() -> None:
+    places, results = Places(2, 6), []
+    with ExitStack() as held:
+        for name in ("mal1", "mal2"):
+            assert held.enter_context(places.taken(name, 0))
+
+        def wait(name: str) -> None:
+            with places.taken(name, 30) as got:
+                results.append((name, got))
+
+        threads = [threading.Thread(target=wait, args=(name,)) for name in ("mal1", "mal2", "mal3") * 2]
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            eventually(lambda number=number: len(places._queue) == number)  # type: ignore[misc]
+        innocent = [threading.Thread(target=wait, args=("ann",)) for _ in range(2)]
+        for number, thread in enumerate(innocent, 1):
+            thread.start()
+            eventually(lambda number=number: len(results) == number)  # type: ignore[misc]
+        assert {got for _, got in results} == {False}
+        assert "ann" not in [name for name, _ in results]
+    for thread in threads + innocent:
+        thread.join(30)
+    assert [got for name, got in results if name == "ann"] == [True, True]

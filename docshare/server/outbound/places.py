@@ -4,16 +4,26 @@ import threading
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 PLACES = 8
 WAITING = 12
+
+
+@dataclass(eq=False)
+class _Ticket:
+    """A request of ``who`` that waits; ``refused`` once it has to leave for one of somebody else."""
+
+    who: Hashable
+    refused: bool = False
 
 
 class Places:
     """A fixed number of places, and a queue before them. Safe to use from many threads.
 
     A free place goes to whoever holds the fewest, then to whoever has waited longest. Nobody takes a second one while
-    half of them are taken, so the slow machines of one person leave places for everybody else.
+    half of them are taken, so the slow machines of one person leave places for everybody else. When the queue is full,
+    the newest request of whoever has the most in it is refused.
     """
 
     def __init__(self, most: int = PLACES, waiting: int = WAITING) -> None:
@@ -21,7 +31,7 @@ class Places:
         self._waiting = waiting
         self._changed = threading.Condition()
         self._held: Counter[Hashable] = Counter()
-        self._queue: list[tuple[object, Hashable]] = []
+        self._queue: list[_Ticket] = []
 
     @contextmanager
     def taken(self, who: Hashable, wait_s: float) -> Iterator[bool]:
@@ -39,12 +49,13 @@ class Places:
                 self._changed.notify_all()
 
     def _enter(self, who: Hashable, wait_s: float) -> bool:
-        ticket = (object(), who)
+        ticket = _Ticket(who)
         with self._changed:
             self._queue.append(ticket)
+            self._refuse_surplus()
             try:
-                patience = wait_s if self._has_room(who) else 0
-                if not self._changed.wait_for(lambda: self._next() is ticket, patience):
+                self._changed.wait_for(lambda: ticket.refused or self._next() is ticket, wait_s)
+                if self._next() is not ticket:
                     return False
                 self._held[who] += 1
                 return True
@@ -52,13 +63,19 @@ class Places:
                 self._queue.remove(ticket)
                 self._changed.notify_all()
 
-    def _has_room(self, who: Hashable) -> bool:
-        own = sum(other == who for _, other in self._queue)
-        return len(self._queue) <= self._waiting and own <= self._waiting // 2
+    def _refuse_surplus(self) -> None:
+        """Choose who leaves now that one more has come. Nobody may fill more than half of the queue."""
+        waiting = Counter(ticket.who for ticket in self._queue if not ticket.refused)
+        who, own = max(waiting.items(), key=lambda item: item[1])
+        if own > self._waiting // 2 or waiting.total() > self._waiting:
+            newest = next(ticket for ticket in reversed(self._queue) if ticket.who == who and not ticket.refused)
+            if self._next() is not newest:  # it takes its place at once
+                newest.refused = True
+                self._changed.notify_all()
 
-    def _next(self) -> tuple[object, Hashable] | None:
-        ready = [ticket for ticket in self._queue if self._may_take(ticket[1])]
-        return min(ready, key=lambda ticket: self._held[ticket[1]], default=None)
+    def _next(self) -> _Ticket | None:
+        ready = [ticket for ticket in self._queue if not ticket.refused and self._may_take(ticket.who)]
+        return min(ready, key=lambda ticket: self._held[ticket.who], default=None)
 
     def _may_take(self, who: Hashable) -> bool:
         free = self._most - sum(self._held.values())
