@@ -4,17 +4,21 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import requests
 
-from docshare.server.pdf.child import Child
+from docshare.server.pdf.child import BrokenWorkerError, Child
 from docshare.server.pdf.confine import LAYERS
 from docshare.server.pdf.probe import Confinement
 from tests.support.pdfs import simple_pdf
 from tests.support.served import home, start
 from tests.support.waiting import eventually
+
+Put = Callable[..., Path]
+Pose = Callable[..., None]
 
 # Stands before a program: the system calls that the first argument names fail, or kill with "kill:" before their names.
 UNDER_FILTER = """
@@ -153,15 +157,11 @@ def test_a_worker_keeps_nothing_open_but_the_document_and_the_protocol(tmp_path:
         b"\xff\xfe\n",
     ],
 )
-def test_an_answer_that_is_none_costs_the_worker_and_nothing_else(answer: bytes, tmp_path: Path) -> None:
-    from docshare.server.pdf.child import BrokenWorkerError
-
-    document = tmp_path / "document.pdf"
-    document.write_bytes(simple_pdf(1))
+def test_an_answer_that_is_none_costs_the_worker_and_nothing_else(answer: bytes, put: Put, pose: Pose) -> None:
+    pose(answer)
     child = Child(memory_bytes=1 << 30, timeout_s=20.0)
     try:
-        child._rest += answer
         with pytest.raises(BrokenWorkerError):
-            child.ask({"do": "inspect", "path": str(document), "max_pages": 10})
+            child.ask({"do": "inspect", "path": str(put(simple_pdf(1))), "max_pages": 10})
     finally:
         child.kill()

@@ -172,6 +172,7 @@ class Child:
         return self._editor.ask(job, timeout_s, sink, cpu_s=cpu_s)
 
     def _ask(self, job: dict[str, Any], timeout_s: float | None, sink: IO[bytes] | None, cpu_s: float) -> Reply:
+        self._require_silence()
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         self._cpu_deadline = self._cpu_s() + cpu_s
         line = json.dumps({key: value for key, value in job.items() if key != "path"}).encode("ascii") + b"\n"
@@ -187,7 +188,9 @@ class Child:
         finally:
             os.close(file)
         most = _MAX_JSON if job["do"] in _ANSWERED_IN_JSON else _MAX_BODY
-        return self._receive(deadline, sink, most)
+        reply = self._receive(deadline, sink, most)
+        self._require_silence()
+        return reply
 
     def spending_s(self) -> float:
         """Processor seconds of the job in progress; at least a third of its time, for it holds a place meanwhile."""
@@ -309,6 +312,15 @@ class Child:
             sink.write(block)
             size -= len(block)
         return b""
+
+    def _require_silence(self) -> None:
+        """Raise BrokenWorkerError if the worker has said something that nobody asked for: taken for the answer to the
+        next question, it would reach another owner."""
+        assert self._process.stdout is not None
+        poll = select.poll()
+        poll.register(self._process.stdout, select.POLLIN)
+        if self._rest or any(event & select.POLLIN for _, event in poll.poll(0)):
+            raise BrokenWorkerError("the worker said more than it was asked")
 
     def _read(self, deadline: float) -> None:
         assert self._process.stdout is not None
