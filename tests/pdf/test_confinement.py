@@ -26,6 +26,7 @@ import errno, os, sys
 from docshare.server.confinement import kernel, seccomp
 kernel.control(kernel.PR_SET_NO_NEW_PRIVS, 1)
 names = sys.argv[1].removeprefix("kill:").split(",")
+seccomp.NUMBERS["landlock_create_ruleset"] = (444, 444)
 action = 0x80000000 if sys.argv[1].startswith("kill:") else seccomp.refuse(errno.EPERM)
 seccomp.install({name: seccomp.Rule(action) for name in names}, rest_allowed=True)
 os.execv(sys.argv[2], sys.argv[2:])
@@ -43,6 +44,7 @@ except BrokenWorkerError as error:
 print(json.dumps({"missing": child.layers.reasons(), "drawn": len(drawn), "refusal": refusal}))
 child.kill()
 """
+OF_STRICT_SERVICES = {"processes", "namespaces", "root", "landlock", "seccomp"}
 
 
 def under_filter(calls: str, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -100,6 +102,9 @@ def test_health_details_name_the_layers(tmp_path: Path, absent: set[str]) -> Non
         ("unshare", {"processes", "namespaces", "root"}),
         ("mount", {"root"}),
         ("kill:mount", {"root"}),  # as the filter of a systemd unit does
+        ("kill:unshare", {"processes", "namespaces", "root"}),
+        ("kill:landlock_create_ruleset", {"landlock"}),
+        ("kill:unshare,mount,landlock_create_ruleset,seccomp", OF_STRICT_SERVICES),
         ("seccomp", {"seccomp"}),
         ("unshare,seccomp", {"processes", "namespaces", "root", "seccomp"}),
     ],
@@ -115,6 +120,14 @@ def test_a_worker_does_without_what_the_host_does_not_allow(
     assert set(found["missing"]) == missing | absent
     assert found["drawn"] > 100
     assert all(name in found["refusal"] for name in missing)
+
+
+def test_a_worker_comes_up_even_without_the_call_that_tells_of_filters(put: Put) -> None:
+    done = under_filter("prctl", sys.executable, "-c", LOOK, str(put(simple_pdf(1))))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {"processes", "capabilities"} <= set(found["missing"])
+    assert found["drawn"] > 100
 
 
 def test_a_server_that_requires_every_layer_does_not_start_without(tmp_path: Path) -> None:
