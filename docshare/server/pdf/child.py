@@ -22,15 +22,16 @@ from pathlib import Path
 from typing import IO, Any
 
 import docshare
+from docshare.server.pdf.worker import MAX_JSON
 
 START_TIMEOUT_S = 20.0
 _MAX_HEADER = 4096
 _MAX_BODY = 64 << 20
 _MAX_FILE = 1 << 30
-# JSON may take 30 times its size in memory once it is read; an honest answer has a few MB at most.
-_MAX_JSON = 16 << 20
+# JSON may take 30 times its size in memory once it is read. The worker keeps to MAX_JSON; six colours need a hundred
+# bytes, and two numbers for each of 50,000 pages 800,000.
+_MOST = {"text": MAX_JSON, "lint": MAX_JSON, "palette": 4 << 10, "inspect": 1 << 20}
 _EDITING = ("derive", "lint", "clean")  # jobs that need qpdf, which takes as long to load as everything else
-_ANSWERED_IN_JSON = ("text", "palette", "lint")
 _BLOCK = 1 << 20
 _PIPE_BYTES = 1 << 20
 _DEMOTED = 15  # niceness
@@ -187,8 +188,7 @@ class Child:
             raise BrokenWorkerError("the worker is gone") from error
         finally:
             os.close(file)
-        most = _MAX_JSON if job["do"] in _ANSWERED_IN_JSON else _MAX_BODY
-        reply = self._receive(deadline, sink, most)
+        reply = self._receive(deadline, sink, _MOST.get(job["do"], _MAX_BODY))
         self._require_silence()
         return reply
 
