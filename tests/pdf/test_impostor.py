@@ -7,6 +7,7 @@ import time
 from array import array
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -176,3 +177,50 @@ def test_the_sides_of_a_page_are_never_beyond_all_measure() -> None:
     sides = array("d", [0.0001, 1e300, 612.0, 792.0]).tobytes()
     found = answers.checked(Reply({}, sides), answers.inspection)
     assert found.sizes == [(0.1, 1e6), (612.0, 792.0)]
+
+
+@pytest.mark.parametrize(
+    "mend",
+    [
+        lambda image: b"\xff\xd8\xff<script>alert(1)</script>",
+        lambda image: b"\xff\xd8\xff<script>alert(1)</script>\xff\xd9",
+        lambda image: image[:-2],
+        lambda image: image[:2] + b"\xff\xfe\x00\x0a<script>" + image[2:],
+        lambda image: image[:2] + image[image.index(b"\xff\xda") :],
+        lambda image: image[:200],
+        lambda image: image[:4] + b"\xff\xff" + image[6:],
+        lambda image: image[:4] + b"\x00\x00" + image[6:],
+        lambda image: image[:2] + b"\xff\xe0\x00\x02" * 100_000 + image[2:],
+        lambda image: b"\xff\xd8\xff\xc0\x00\x02\xff\xd9",
+        lambda image: b"",
+        lambda image: b"\xff\xd8\xff\xd9",
+    ],
+)
+def test_what_only_begins_like_an_image_is_no_answer(forged: bytes, mend: Callable[[bytes], bytes]) -> None:
+    assert answers.checked(Reply({}, forged), answers.jpeg) == forged
+    with pytest.raises(BrokenWorkerError):
+        answers.checked(Reply({}, mend(forged)), answers.jpeg)
+
+
+def test_an_image_of_another_size_is_no_answer(put: Put, pose: Pose, forged: bytes) -> None:
+    pose(answer(forged))
+    path = put(simple_pdf(1))
+    with closing(Engine(workers=1)) as engine:
+        assert engine.render(path, 1, 80) == forged
+        for width in (79, 81, 800):
+            with pytest.raises(Unrenderable):
+                engine.render(path, 1, width)
+
+
+@pytest.mark.parametrize(
+    ("wide", "tall", "taken"),
+    [(80, 100, True), (79, 16_384, True), (80, 0, False), (0, 100, False), (65_535, 65_535, False)],
+)
+def test_an_image_is_less_wide_only_where_it_is_tall(forged: bytes, wide: int, tall: int, taken: bool) -> None:
+    at = forged.index(b"\xff\xc0") + 5
+    image = forged[:at] + tall.to_bytes(2, "big") + wide.to_bytes(2, "big") + forged[at + 4 :]
+    try:
+        assert answers.checked(Reply({}, image), partial(answers.jpeg, width=80)) == image
+        assert taken
+    except BrokenWorkerError:
+        assert not taken

@@ -24,6 +24,11 @@ _ANGLES = (0, 90, 180, 270)
 _MAX_URL = 2_048
 _LENGTHS = (0.1, 1_000_000.0)  # sides of a page in points; what is beyond is drawn as if it were this
 _URL = re.compile(r"(?:https?://|mailto:)[^\x00-\x20\x7f<>\"\\^`{|}]+", re.IGNORECASE)
+_MAX_PIXELS = 16_100_000  # 16 MP, with what rounding adds
+_LARGE, _TALL = 15_000_000, 16_000  # a page image of so many pixels, or so tall, is less wide than was asked for
+_JPEG_FRAME, _JPEG_SCAN = b"\xff\xc0", b"\xff\xda"
+_JPEG_PARTS = (b"\xff\xe0", b"\xff\xdb", b"\xff\xc4", _JPEG_FRAME, _JPEG_SCAN)  # and no comment, no foreign block
+_MAX_JPEG_PARTS = 64
 _COLOUR = re.compile("#[0-9a-f]{6}")
 _T = TypeVar("_T")
 
@@ -111,10 +116,31 @@ def inspection(reply: Reply) -> Inspection:
     return Inspection(len(sizes), sizes)
 
 
-def jpeg(reply: Reply) -> bytes:
-    if not reply.body.startswith(b"\xff\xd8\xff"):
-        raise ValueError("not a JPEG")
+def jpeg(reply: Reply, width: int | None = None) -> bytes:
+    """A page image, ``width`` pixels wide if that is told, or less where the page is too tall for it."""
+    wide, tall = _jpeg_size(reply.body)
+    if wide * tall > _MAX_PIXELS:
+        raise ValueError("too large")
+    if width is not None and wide != width and not (wide < width and (tall > _TALL or wide * tall > _LARGE)):
+        raise ValueError("not of the size that was asked for")
     return reply.body
+
+
+def _jpeg_size(image: bytes) -> tuple[int, int]:
+    """Width and height in a JPEG of those parts alone that the workers write, from its start to its end."""
+    if not (image.startswith(b"\xff\xd8") and image.endswith(b"\xff\xd9")):
+        raise ValueError("not a JPEG")
+    at, wide, tall = 2, 0, 0
+    for _ in range(_MAX_JPEG_PARTS):
+        kind, length = image[at : at + 2], int.from_bytes(image[at + 2 : at + 4], "big")
+        if kind not in _JPEG_PARTS or length < 2 or at + 2 + length > len(image):
+            break
+        if kind == _JPEG_FRAME:
+            tall, wide = (int.from_bytes(image[place : place + 2], "big") for place in (at + 5, at + 7))
+        if kind == _JPEG_SCAN and wide and tall:
+            return wide, tall
+        at += 2 + length
+    raise ValueError("not a JPEG")
 
 
 def pdf_in(sink: IO[bytes], _: Reply) -> None:
