@@ -1,11 +1,33 @@
 """A shared engine with real worker processes, and a way to put sample documents on disk."""
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from docshare.server.pdf.engine import Engine
+
+# Stands for a worker that foreign code has taken over: to its Nth job it answers with the Nth of the given bytes (the
+# last of them from then on), and writes what else it is given a moment later.
+IMPOSTOR = """
+import os, socket, sys, time
+answers, later = {answers!r}, {later!r}
+os.write(1, b'{{"ready": true, "layers": {{}}, "landlock": 0}}\\n')
+jobs = socket.socket(fileno=0)
+while True:
+    line, handles, _, _ = socket.recv_fds(jobs, 65536, 1)
+    if not line:
+        break
+    for handle in handles:
+        os.close(handle)
+    answer = answers.pop(0) if len(answers) > 1 else answers[0]
+    while answer:
+        answer = answer[os.write(1, answer):]
+    if later:
+        time.sleep(0.2)
+        os.write(1, later)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -26,3 +48,18 @@ def put(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def pose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Lets all workers started from now on be impostors that give the answers it is called with."""
+
+    def put_in_place(*answers: bytes, later: bytes = b"") -> None:
+        code, program = tmp_path / "impostor.py", tmp_path / "python"
+        code.write_text(IMPOSTOR.format(answers=list(answers), later=later), encoding="ascii")
+        program.write_text(f"#!/bin/sh\nexec {python} -I {code}\n", encoding="ascii")
+        program.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(program))
+
+    python = sys.executable
+    return put_in_place

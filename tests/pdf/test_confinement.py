@@ -4,17 +4,21 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import requests
 
-from docshare.server.pdf.child import Child
+from docshare.server.pdf.child import BrokenWorkerError, Child
 from docshare.server.pdf.confine import LAYERS
 from docshare.server.pdf.probe import Confinement
 from tests.support.pdfs import simple_pdf
 from tests.support.served import home, start
 from tests.support.waiting import eventually
+
+Put = Callable[..., Path]
+Pose = Callable[..., None]
 
 # Stands before a program: the system calls that the first argument names fail, or kill with "kill:" before their names.
 UNDER_FILTER = """
@@ -22,6 +26,7 @@ import errno, os, sys
 from docshare.server.confinement import kernel, seccomp
 kernel.control(kernel.PR_SET_NO_NEW_PRIVS, 1)
 names = sys.argv[1].removeprefix("kill:").split(",")
+seccomp.NUMBERS["landlock_create_ruleset"] = (444, 444)
 action = 0x80000000 if sys.argv[1].startswith("kill:") else seccomp.refuse(errno.EPERM)
 seccomp.install({name: seccomp.Rule(action) for name in names}, rest_allowed=True)
 os.execv(sys.argv[2], sys.argv[2:])
@@ -39,6 +44,7 @@ except BrokenWorkerError as error:
 print(json.dumps({"missing": child.layers.reasons(), "drawn": len(drawn), "refusal": refusal}))
 child.kill()
 """
+OF_STRICT_SERVICES = {"processes", "namespaces", "root", "landlock", "seccomp"}
 
 
 def under_filter(calls: str, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -96,6 +102,9 @@ def test_health_details_name_the_layers(tmp_path: Path, absent: set[str]) -> Non
         ("unshare", {"processes", "namespaces", "root"}),
         ("mount", {"root"}),
         ("kill:mount", {"root"}),  # as the filter of a systemd unit does
+        ("kill:unshare", {"processes", "namespaces", "root"}),
+        ("kill:landlock_create_ruleset", {"landlock"}),
+        ("kill:unshare,mount,landlock_create_ruleset,seccomp", OF_STRICT_SERVICES),
         ("seccomp", {"seccomp"}),
         ("unshare,seccomp", {"processes", "namespaces", "root", "seccomp"}),
     ],
@@ -111,6 +120,14 @@ def test_a_worker_does_without_what_the_host_does_not_allow(
     assert set(found["missing"]) == missing | absent
     assert found["drawn"] > 100
     assert all(name in found["refusal"] for name in missing)
+
+
+def test_a_worker_comes_up_even_without_the_call_that_tells_of_filters(put: Put) -> None:
+    done = under_filter("prctl", sys.executable, "-c", LOOK, str(put(simple_pdf(1))))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {"processes", "capabilities"} <= set(found["missing"])
+    assert found["drawn"] > 100
 
 
 def test_a_server_that_requires_every_layer_does_not_start_without(tmp_path: Path) -> None:
@@ -153,15 +170,11 @@ def test_a_worker_keeps_nothing_open_but_the_document_and_the_protocol(tmp_path:
         b"\xff\xfe\n",
     ],
 )
-def test_an_answer_that_is_none_costs_the_worker_and_nothing_else(answer: bytes, tmp_path: Path) -> None:
-    from docshare.server.pdf.child import BrokenWorkerError
-
-    document = tmp_path / "document.pdf"
-    document.write_bytes(simple_pdf(1))
+def test_an_answer_that_is_none_costs_the_worker_and_nothing_else(answer: bytes, put: Put, pose: Pose) -> None:
+    pose(answer)
     child = Child(memory_bytes=1 << 30, timeout_s=20.0)
     try:
-        child._rest += answer
         with pytest.raises(BrokenWorkerError):
-            child.ask({"do": "inspect", "path": str(document), "max_pages": 10})
+            child.ask({"do": "inspect", "path": str(put(simple_pdf(1))), "max_pages": 10})
     finally:
         child.kill()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import docshare
 from docshare.contract.problems import Problem
 from docshare.server.pdf.engine import Engine, Unrenderable
 from tests.support.hostile_pdfs import memory_bomb, paced_pages
@@ -281,3 +282,38 @@ def test_with_two_workers_one_stays_free_for_readers(put: Put) -> None:
         assert engine.render(path, 1, 800)
         assert not ahead.done()
         assert isinstance(ahead.exception(), Unrenderable)
+
+
+@pytest.mark.parametrize("how", ["absolute", "relative", "empty"])
+def test_workers_start_although_the_directory_of_the_server_is_gone(put: Put, tmp_path: Path, how: str) -> None:
+    package = Path(docshare.__file__).parent
+    place = tmp_path / "place"
+    place.mkdir()
+    paths = {"absolute": str(package.parent), "relative": f"other{os.pathsep}sources", "empty": ""}[how]
+    if how != "absolute":
+        sources = place if how == "empty" else place / "sources"
+        sources.mkdir(exist_ok=True)
+        (sources / "docshare").symlink_to(package)
+    code = (
+        "import os, shutil, sys; from pathlib import Path; from docshare.server.pdf.engine import Engine; "
+        f"shutil.rmtree({str(place)!r}); "
+        f"print(Engine().inspect(Path({str(put(simple_pdf(3)))!r})).total_pages, flush=True); os._exit(0)"
+    )
+    environment = {**os.environ, "PYTHONPATH": paths}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=place, env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.returncode) == ("3\n", 0), done.stderr
+
+
+def test_workers_find_what_is_named_from_the_directory_of_the_server(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from docshare.server.pdf import child; "
+        "print(child._environment()['PYTHONPATH'], child._environment().get('LD_LIBRARY_PATH'))"
+    )
+    root = str(Path(docshare.__file__).parent.parent)
+    environment = {**os.environ, "PYTHONPATH": f"here{os.pathsep}/there", "LD_LIBRARY_PATH": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", code, root], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{root}{os.pathsep}{tmp_path}/here{os.pathsep}/there \n"

@@ -12,6 +12,23 @@ from docshare.server.pdf.child import BrokenWorkerError, Reply
 
 MAX_PAGES = 50_000  # in one document
 MAX_COLOURS = 6  # of a palette
+REASONS = frozenset((
+    "animated", "broken", "contents", "leak", "looks", "missing", "page", "pages", "password", "pixels", "protection",
+    "repair",
+))  # fmt: skip
+"""Why a worker may refuse a job (``documents.Refused``); reasons stand in the log, so no other is taken."""
+_MAX_BOXES = 100_000  # as many as a page may have characters
+_MAX_LINKS = 2_000
+_MAX_BRACKETS = 300_000  # boxes, links and their targets, and as many more in the text
+_ANGLES = (0, 90, 180, 270)
+_MAX_URL = 2_048
+_LENGTHS = (0.1, 1_000_000.0)  # sides of a page in points; what is beyond is drawn as if it were this
+_URL = re.compile(r"(?:https?://|mailto:)[^\x00-\x20\x7f<>\"\\^`{|}]+", re.IGNORECASE)
+_MAX_PIXELS = 16_100_000  # 16 MP, with what rounding adds
+_LARGE, _TALL = 15_000_000, 16_000  # a page image of so many pixels, or so tall, is less wide than was asked for
+_JPEG_FRAME, _JPEG_SCAN = b"\xff\xc0", b"\xff\xda"
+_JPEG_PARTS = (b"\xff\xe0", b"\xff\xdb", b"\xff\xc4", _JPEG_FRAME, _JPEG_SCAN)  # and no comment, no foreign block
+_MAX_JPEG_PARTS = 64
 _COLOUR = re.compile("#[0-9a-f]{6}")
 _T = TypeVar("_T")
 
@@ -81,8 +98,10 @@ class Refusal(Exception):
 def checked(reply: Reply, read: Callable[[Reply], _T]) -> _T:
     """The answer as a value, or Refusal. A worker whose answer has the wrong shape counts as broken."""
     reason = reply.header.get("error")
+    if isinstance(reason, str) and reason in REASONS:
+        raise Refusal(reason)
     if reason is not None:
-        raise Refusal(str(reason))
+        raise BrokenWorkerError("the answer is a refusal for no known reason")
     try:
         return read(reply)
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -97,10 +116,31 @@ def inspection(reply: Reply) -> Inspection:
     return Inspection(len(sizes), sizes)
 
 
-def jpeg(reply: Reply) -> bytes:
-    if not reply.body.startswith(b"\xff\xd8\xff"):
-        raise ValueError("not a JPEG")
+def jpeg(reply: Reply, width: int | None = None) -> bytes:
+    """A page image, ``width`` pixels wide if that is told, or less where the page is too tall for it."""
+    wide, tall = _jpeg_size(reply.body)
+    if wide * tall > _MAX_PIXELS:
+        raise ValueError("too large")
+    if width is not None and wide != width and not (wide < width and (tall > _TALL or wide * tall > _LARGE)):
+        raise ValueError("not of the size that was asked for")
     return reply.body
+
+
+def _jpeg_size(image: bytes) -> tuple[int, int]:
+    """Width and height in a JPEG of those parts alone that the workers write, from its start to its end."""
+    if not (image.startswith(b"\xff\xd8") and image.endswith(b"\xff\xd9")):
+        raise ValueError("not a JPEG")
+    at, wide, tall = 2, 0, 0
+    for _ in range(_MAX_JPEG_PARTS):
+        kind, length = image[at : at + 2], int.from_bytes(image[at + 2 : at + 4], "big")
+        if kind not in _JPEG_PARTS or length < 2 or at + 2 + length > len(image):
+            break
+        if kind == _JPEG_FRAME:
+            tall, wide = (int.from_bytes(image[place : place + 2], "big") for place in (at + 5, at + 7))
+        if kind == _JPEG_SCAN and wide and tall:
+            return wide, tall
+        at += 2 + length
+    raise ValueError("not a JPEG")
 
 
 def pdf_in(sink: IO[bytes], _: Reply) -> None:
@@ -110,8 +150,13 @@ def pdf_in(sink: IO[bytes], _: Reply) -> None:
 
 
 def page_text(reply: Reply) -> PageText:
+    # A bracket costs 20 times its size in memory, so they are counted before they are read.
+    if reply.body.count(b"[") + reply.body.count(b"{") > _MAX_BRACKETS:
+        raise ValueError("more than a page can hold")
     values = json.loads(reply.body)
-    boxes = [TextBox(*_place(box), str(box[4]), int(box[5])) for box in values["boxes"]]
+    if len(values["boxes"]) > _MAX_BOXES or len(values["links"]) > _MAX_LINKS:
+        raise ValueError("more than a page can hold")
+    boxes = [TextBox(*_place(box), _text(box[4]), _angle(box[5])) for box in values["boxes"]]
     links = [LinkBox(*_place(link), _target(link[4])) for link in values["links"]]
     return PageText(_length(values["width"]), _length(values["height"]), boxes, links)
 
@@ -127,7 +172,20 @@ def _length(value: Any) -> float:
     number = float(value)
     if not (math.isfinite(number) and number > 0):
         raise ValueError("not a length")
-    return round(number, 3)
+    return round(min(max(number, _LENGTHS[0]), _LENGTHS[1]), 3)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    value.encode()  # half of a surrogate pair could not be sent
+    return value
+
+
+def _angle(value: Any) -> int:
+    if type(value) is not int or value not in _ANGLES:
+        raise ValueError("not an angle")
+    return value
 
 
 def _place(row: list[Any]) -> tuple[float, float, float, float]:
@@ -138,4 +196,12 @@ def _place(row: list[Any]) -> tuple[float, float, float, float]:
 
 
 def _target(value: dict[str, Any]) -> dict[str, str | int]:
-    return {"page": int(value["page"])} if "page" in value else {"url": str(value["url"])}
+    if "page" in value:
+        page = value["page"]
+        if type(page) is not int or not 1 <= page <= MAX_PAGES:
+            raise ValueError("not a page")
+        return {"page": page}
+    url = _text(value["url"])
+    if len(url) > _MAX_URL or not _URL.fullmatch(url):
+        raise ValueError("not an address for a reader")
+    return {"url": url}

@@ -22,15 +22,16 @@ from pathlib import Path
 from typing import IO, Any
 
 import docshare
+from docshare.server.pdf.worker import MAX_JSON
 
 START_TIMEOUT_S = 20.0
 _MAX_HEADER = 4096
 _MAX_BODY = 64 << 20
 _MAX_FILE = 1 << 30
-# JSON may take 30 times its size in memory once it is read; an honest answer has a few MB at most.
-_MAX_JSON = 16 << 20
+# JSON may take 30 times its size in memory once it is read. The worker keeps to MAX_JSON; six colours need a hundred
+# bytes, and two numbers for each of 50,000 pages 800,000.
+_MOST = {"text": MAX_JSON, "lint": MAX_JSON, "palette": 4 << 10, "inspect": 1 << 20}
 _EDITING = ("derive", "lint", "clean")  # jobs that need qpdf, which takes as long to load as everything else
-_ANSWERED_IN_JSON = ("text", "palette", "lint")
 _BLOCK = 1 << 20
 _PIPE_BYTES = 1 << 20
 _DEMOTED = 15  # niceness
@@ -43,6 +44,20 @@ _MALLOC = {
 }
 # Nothing else of the environment is handed on: secrets of the server stay out of the reach of hostile documents.
 _KEPT = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
+_PATHS = ("LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
+
+
+def _started_in() -> str:
+    """The working directory, or the root directory where it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return "/"
+
+
+# Learned while they can be: a working directory may be removed under a server that runs for months.
+_STARTED_IN = _started_in()
+_ROOT = Path(_STARTED_IN, docshare.__file__).resolve().parent.parent
 
 
 class BrokenWorkerError(Exception):
@@ -109,6 +124,7 @@ class Child:
                 stdin=jobs.fileno(),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                cwd="/",  # that of the server may be gone, and Python does not start in such a place
                 env=_environment(),
                 start_new_session=True,  # Ctrl-C in the terminal is for the server, which then ends its workers
             )
@@ -172,6 +188,7 @@ class Child:
         return self._editor.ask(job, timeout_s, sink, cpu_s=cpu_s)
 
     def _ask(self, job: dict[str, Any], timeout_s: float | None, sink: IO[bytes] | None, cpu_s: float) -> Reply:
+        self._require_silence()
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         self._cpu_deadline = self._cpu_s() + cpu_s
         line = json.dumps({key: value for key, value in job.items() if key != "path"}).encode("ascii") + b"\n"
@@ -186,8 +203,9 @@ class Child:
             raise BrokenWorkerError("the worker is gone") from error
         finally:
             os.close(file)
-        most = _MAX_JSON if job["do"] in _ANSWERED_IN_JSON else _MAX_BODY
-        return self._receive(deadline, sink, most)
+        reply = self._receive(deadline, sink, _MOST.get(job["do"], _MAX_BODY))
+        self._require_silence()
+        return reply
 
     def spending_s(self) -> float:
         """Processor seconds of the job in progress; at least a third of its time, for it holds a place meanwhile."""
@@ -310,6 +328,15 @@ class Child:
             size -= len(block)
         return b""
 
+    def _require_silence(self) -> None:
+        """Raise BrokenWorkerError if the worker has said something that nobody asked for: taken for the answer to the
+        next question, it would reach another owner."""
+        assert self._process.stdout is not None
+        poll = select.poll()
+        poll.register(self._process.stdout, select.POLLIN)
+        if self._rest or any(event & select.POLLIN for _, event in poll.poll(0)):
+            raise BrokenWorkerError("the worker said more than it was asked")
+
     def _read(self, deadline: float) -> None:
         assert self._process.stdout is not None
         handle = self._process.stdout.fileno()
@@ -348,9 +375,15 @@ def _header(line: bytes) -> dict[str, Any]:
 
 
 def _environment() -> dict[str, str]:
-    """What the worker gets to know: where Python and this package are, and how to use memory."""
+    """What the worker gets to know: where Python and this package are, and how to use memory. It is started in another
+    directory, so no path is relative."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    root = Path(docshare.__file__).resolve().parent.parent
-    if root.name not in ("site-packages", "dist-packages"):  # run from a checkout, not installed
-        kept["PYTHONPATH"] = os.pathsep.join(filter(None, (str(root), kept.get("PYTHONPATH"))))
+    kept |= {name: _absolute(kept[name]) for name in _PATHS if kept.get(name)}
+    if _ROOT.name not in ("site-packages", "dist-packages"):  # run from a checkout, not installed
+        kept["PYTHONPATH"] = os.pathsep.join(filter(None, (str(_ROOT), kept.get("PYTHONPATH"))))
     return {**kept, **_MALLOC}
+
+
+def _absolute(paths: str) -> str:
+    """The list ``paths`` as it was meant in the directory in which this process was started."""
+    return os.pathsep.join(os.path.join(_STARTED_IN, path) for path in paths.split(os.pathsep))

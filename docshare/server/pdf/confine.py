@@ -70,17 +70,13 @@ def enter_process_namespace() -> Place:
     if not kernel.LINUX:
         return Place(os.getpid(), _not_linux())
     try:
-        if os.geteuid() == 0:
-            namespaces.unshare(namespaces.PROCESSES)
-        else:
-            itself = namespaces.Self()
-            namespaces.unshare(namespaces.PROCESSES | namespaces.USER)
-            itself.map_own_ids()
-            itself.close()
+        if kernel.is_filtered():
+            _require_survival(_begin_process_namespace)
+        _begin_process_namespace()
+        reader, writer = os.pipe()
+        child = os.fork()
     except OSError as error:
         return Place(os.getpid(), _words(error))
-    reader, writer = os.pipe()
-    child = os.fork()
     if child == 0:
         os.close(writer)
         kernel.control(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -97,6 +93,18 @@ def enter_process_namespace() -> Place:
     return _end_like(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
+def _begin_process_namespace() -> None:
+    """Let the next child be the first process of a namespace."""
+    kernel.control(kernel.PR_GET_NO_NEW_PRIVS)  # without prctl, that child would not end with this process
+    if os.geteuid() == 0:
+        namespaces.unshare(namespaces.PROCESSES)
+    else:
+        itself = namespaces.Self()
+        namespaces.unshare(namespaces.PROCESSES | namespaces.USER)
+        itself.map_own_ids()
+        itself.close()
+
+
 def confine(memory_bytes: int, place: Place) -> Status:
     """Put all layers on this process, which has one thread, for good, and find out which of them hold.
 
@@ -105,7 +113,7 @@ def confine(memory_bytes: int, place: Place) -> Status:
     status = Status({"processes": place.refusal}, 0)
     missing = status.missing
 
-    filtered = kernel.LINUX and kernel.control(kernel.PR_GET_SECCOMP) != 0
+    filtered = kernel.LINUX and kernel.is_filtered()
 
     def put_on(name: str, layer: Callable[[], None]) -> None:
         try:
@@ -122,6 +130,8 @@ def confine(memory_bytes: int, place: Place) -> Status:
         _take_apart(put_on, missing, place.number)
         put_on("capabilities", _drop_rights)
         with contextlib.suppress(OSError):
+            if filtered:
+                _require_survival(landlock.version)
             status = status._replace(landlock=landlock.version())
         put_on("landlock", lambda: _lock_files(missing["root"] is None))
         readable = missing["root"] is None or missing["landlock"] is None
@@ -184,7 +194,7 @@ def _take_apart(put_on: Callable[[str, Callable[[], None]], None], missing: dict
     itself.close()
 
 
-def _require_survival(layer: Callable[[], None]) -> None:
+def _require_survival(layer: Callable[[], object]) -> None:
     """Try ``layer`` in a child first: the filter that a service or container has may kill who asks for it."""
     child = os.fork()
     if child == 0:

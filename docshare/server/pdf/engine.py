@@ -163,7 +163,8 @@ class Engine:
     def _try_first_page(self, slot: Slot, path: Path) -> bool:
         """Whether the first page can be drawn soon. Raises Refusal and BrokenWorkerError when it cannot be at all."""
         try:
-            self._ask(slot, _render_job(path, 1, _THUMBNAIL_WIDTH, None), answers.jpeg, cpu_s=FIRST_PAGE_S)
+            read = partial(answers.jpeg, width=_THUMBNAIL_WIDTH)
+            self._ask(slot, _render_job(path, 1, _THUMBNAIL_WIDTH, None), read, cpu_s=FIRST_PAGE_S)
         except LateWorkerError:
             return False
         except Refusal as error:
@@ -179,14 +180,16 @@ class Engine:
         Raises Unrenderable, or Problem ``unavailable`` when no worker can be had.
         """
         with self._taken(path, tenant) as slot:
-            return self._page_job(slot, _render_job(path, page, width, mark), answers.jpeg)
+            return self._page_job(slot, _render_job(path, page, width, mark), partial(answers.jpeg, width=width))
 
     def render_if_spare(
         self, path: Path, page: int, width: int, mark: Mark | None = None, tenant: Tenant | None = None
     ) -> bytes | None:
         """As ``render``, for work nobody waits for: None at once unless a worker would stay free for readers."""
         with self._pool.spare(str(path), tenant or _nobody(path)) as slot:
-            return None if slot is None else self._page_job(slot, _render_job(path, page, width, mark), answers.jpeg)
+            if slot is None:
+                return None
+            return self._page_job(slot, _render_job(path, page, width, mark), partial(answers.jpeg, width=width))
 
     def stamp(self, image: Path, mark: Mark, tenant: Tenant | None = None) -> bytes:
         """The page image at ``image``, drawn before, with ``mark`` over it. Raises as ``render``."""

@@ -17,6 +17,9 @@ from docshare.server.pdf import confine
 if TYPE_CHECKING:
     from docshare.server.pdf.documents import Documents
 
+MAX_JSON = 4 << 20
+"""Bytes of an answer in JSON; the text of a dense newspaper page takes half of it."""
+
 _IDLE_S = 15.0
 _BLOCK = 1 << 16
 
@@ -126,10 +129,20 @@ def _answer(documents: "Documents", job: dict[str, Any], file: io.FileIO) -> tup
             case "palette":
                 return {}, json.dumps(palette.colours(document, job["budget_s"])).encode("ascii")
             case _:
-                return {}, json.dumps(text.page_text(document, job["page"])).encode("ascii")
+                return {}, _shortened(text.page_text(document, job["page"]))
     except Refused as refused:
         return {"error": refused.reason}, b""
     # Anything else, MemoryError first, ends the process: the parent then starts from a clean one.
+
+
+def _shortened(page: dict[str, Any]) -> bytes:
+    """The text of a page as JSON, without what comes last on it where that is too much for an answer."""
+    told = json.dumps(page).encode("ascii")
+    while len(told) > MAX_JSON:
+        for rows in (page["boxes"], page["links"]):
+            del rows[len(rows) * MAX_JSON // (len(told) + 1) :]
+        told = json.dumps(page).encode("ascii")
+    return told
 
 
 if __name__ == "__main__":

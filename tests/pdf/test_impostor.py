@@ -1,0 +1,226 @@
+"""Workers that foreign code has taken over: what they say instead of an answer reaches nobody."""
+
+import json
+import logging
+import re
+import time
+from array import array
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from docshare.server import pdf
+from docshare.server.pdf import answers, worker
+from docshare.server.pdf.child import BrokenWorkerError, Child, Reply
+from docshare.server.pdf.engine import Engine, Unrenderable
+from tests.support.pdfs import simple_pdf
+
+Put = Callable[..., Path]
+Pose = Callable[..., None]
+
+
+def answer(body: bytes, **header: object) -> bytes:
+    """``body`` as a worker sends it."""
+    return json.dumps({**header, "size": len(body)}).encode("ascii") + b"\n" + body
+
+
+@pytest.fixture
+def forged(put: Put) -> bytes:
+    """The image of a page that a worker could want somebody else to see."""
+    with closing(Engine(workers=1)) as engine:
+        return engine.render(put(simple_pdf(1), "forged.pdf"), 1, 80)
+
+
+def test_a_second_answer_right_behind_the_first_is_given_to_nobody(put: Put, pose: Pose, forged: bytes) -> None:
+    path = put(simple_pdf(1))
+    pose(answer(forged) + answer(forged))
+    with closing(Engine(workers=1)) as engine:
+        with pytest.raises(Unrenderable):
+            engine.render(path, 1, 80)
+        assert engine.pids() == []
+
+
+def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next_one(put: Put, pose: Pose, forged: bytes) -> None:
+    job = {"do": "render", "path": str(put(simple_pdf(1))), "page": 1, "width": 80}
+    pose(answer(forged), later=answer(b"of the first owner"))
+    child = Child(memory_bytes=1 << 30, timeout_s=20.0)
+    try:
+        assert child.ask(job).body == forged
+        time.sleep(0.5)
+        with pytest.raises(BrokenWorkerError, match="more than it was asked"):
+            child.ask(job)
+    finally:
+        child.kill()
+
+
+def test_who_comes_after_such_a_worker_gets_a_new_one(put: Put, pose: Pose, forged: bytes) -> None:
+    path = put(simple_pdf(1))
+    with closing(Engine(workers=1)) as engine:
+        pose(answer(forged), later=answer(b"\xff\xd8\xff of the first owner"))
+        assert engine.render(path, 1, 80) == forged
+        (first,) = engine.pids()
+        pose(answer(forged))
+        time.sleep(0.5)
+        assert engine.render(path, 1, 80) == forged
+        assert engine.pids() != [first]
+
+
+def test_a_reason_that_no_worker_has_does_not_reach_the_log(
+    put: Put, pose: Pose, caplog: pytest.LogCaptureFixture
+) -> None:
+    pose(answer(b"", error="page\n2026-11-22 ERROR \x1b[31mforged"))
+    with closing(Engine(workers=1)) as engine, caplog.at_level(logging.DEBUG), pytest.raises(Unrenderable) as caught:
+        engine.render(put(simple_pdf(1)), 1, 80)
+    assert "crashes" in str(caught.value)
+    assert caplog.messages
+    assert "forged" not in caplog.text
+
+
+@pytest.mark.parametrize("reason", [True, 1, ["page"], {"page": 1}, "PAGE", "", "page "])
+def test_a_refusal_for_no_known_reason_is_no_answer(reason: object) -> None:
+    with pytest.raises(BrokenWorkerError, match="known reason"):
+        answers.checked(Reply({"error": reason}, b""), answers.jpeg)
+
+
+def test_every_reason_that_workers_have_is_known() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in Path(pdf.__file__).parent.rglob("*.py")]
+    found = {reason for source in sources for reason in re.findall(r'Refused\("(\w+)"\)', source)}
+    assert found | {"password", "protection", "broken"} == answers.REASONS  # the latter come from ``repair``
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"), [("text", 4 << 20), ("lint", 4 << 20), ("palette", 4096), ("inspect", 1 << 20)]
+)
+def test_an_answer_longer_than_an_honest_one_is_not_even_received(put: Put, pose: Pose, kind: str, most: int) -> None:
+    job = {"do": kind, "path": str(put(simple_pdf(1)))}
+    pose(answer(b" " * most), b'{"size": %d}\n' % (most + 1))
+    child = Child(memory_bytes=1 << 30, timeout_s=20.0, edits=True)
+    try:
+        assert len(child.ask(job).body) == most
+        with pytest.raises(BrokenWorkerError, match="too long"):
+            child.ask(job)
+    finally:
+        child.kill()
+
+
+BOX = [0, 0, 0.5, 0.5, "text", 0]
+
+
+def told(**changed: object) -> Reply:
+    """A page of text with something changed."""
+    page = {"width": 612, "height": 792, "boxes": [BOX], "links": [[0, 0, 1, 1, {"page": 2}]], **changed}
+    return Reply({}, json.dumps(page).encode("ascii"))
+
+
+def test_a_page_of_text_is_taken() -> None:
+    page = answers.checked(told(links=[[0, 0, 1, 1, {"url": "HTTPS://example.com/?a=[1]"}]]), answers.page_text)
+    assert (page.boxes[0].text, page.links[0].target) == ("text", {"url": "HTTPS://example.com/?a=[1]"})
+    page = answers.checked(told(boxes=[BOX] * 100_000), answers.page_text)
+    assert len(page.boxes) == 100_000
+
+
+def test_a_worker_shortens_a_page_that_says_more_than_an_answer_holds() -> None:
+    rows = [[0.12345, 0.12345, 0.12345, 0.12345, "\u2022", 270]] * 100_000
+    links = [[0, 0, 1, 1, {"page": 2}]] * 100
+    body = worker._shortened({"width": 612, "height": 792, "boxes": rows, "links": links})
+    assert 3 << 20 < len(body) <= worker.MAX_JSON
+    page = answers.checked(Reply({}, body), answers.page_text)
+    assert len(page.boxes) > 50_000
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        {"url": "javascript:alert(1)"},
+        {"url": "https://a.example/\n"},
+        {"url": "data:text/html,x"},
+        {"url": "https://a.example/" + "x" * 2048},
+        {"url": "https://a.example/\ud800"},
+        {"url": ["https://a.example/"]},
+        {"page": 0},
+        {"page": -5},
+        {"page": 50_001},
+        {"page": True},
+        {"page": 1.5},
+        {"page": "1"},
+        {},
+    ],
+)
+def test_a_link_that_a_worker_never_makes_is_no_answer(target: object) -> None:
+    with pytest.raises(BrokenWorkerError):
+        answers.checked(told(links=[[0, 0, 1, 1, target]]), answers.page_text)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"boxes": [BOX] * 100_001},
+        {"boxes": [[*BOX[:4], "[" * 299_990, 0]] * 2},
+        {"links": [[0, 0, 1, 1, {"page": 1}]] * 2001},
+        {"boxes": [[*BOX[:5], 45]]},
+        {"boxes": [[*BOX[:5], True]]},
+        {"boxes": [[*BOX[:4], ["text"], 0]]},
+        {"boxes": [[*BOX[:4], "\udfff", 0]]},
+        {"width": 0},
+        {"height": -1},
+    ],
+)
+def test_text_that_no_page_has_is_no_answer(changed: dict[str, object]) -> None:
+    with pytest.raises(BrokenWorkerError):
+        answers.checked(told(**changed), answers.page_text)
+
+
+def test_the_sides_of_a_page_are_never_beyond_all_measure() -> None:
+    sides = array("d", [0.0001, 1e300, 612.0, 792.0]).tobytes()
+    found = answers.checked(Reply({}, sides), answers.inspection)
+    assert found.sizes == [(0.1, 1e6), (612.0, 792.0)]
+
+
+@pytest.mark.parametrize(
+    "mend",
+    [
+        lambda image: b"\xff\xd8\xff<script>alert(1)</script>",
+        lambda image: b"\xff\xd8\xff<script>alert(1)</script>\xff\xd9",
+        lambda image: image[:-2],
+        lambda image: image[:2] + b"\xff\xfe\x00\x0a<script>" + image[2:],
+        lambda image: image[:2] + image[image.index(b"\xff\xda") :],
+        lambda image: image[:200],
+        lambda image: image[:4] + b"\xff\xff" + image[6:],
+        lambda image: image[:4] + b"\x00\x00" + image[6:],
+        lambda image: image[:2] + b"\xff\xe0\x00\x02" * 100_000 + image[2:],
+        lambda image: b"\xff\xd8\xff\xc0\x00\x02\xff\xd9",
+        lambda image: b"",
+        lambda image: b"\xff\xd8\xff\xd9",
+    ],
+)
+def test_what_only_begins_like_an_image_is_no_answer(forged: bytes, mend: Callable[[bytes], bytes]) -> None:
+    assert answers.checked(Reply({}, forged), answers.jpeg) == forged
+    with pytest.raises(BrokenWorkerError):
+        answers.checked(Reply({}, mend(forged)), answers.jpeg)
+
+
+def test_an_image_of_another_size_is_no_answer(put: Put, pose: Pose, forged: bytes) -> None:
+    pose(answer(forged))
+    path = put(simple_pdf(1))
+    with closing(Engine(workers=1)) as engine:
+        assert engine.render(path, 1, 80) == forged
+        for width in (79, 81, 800):
+            with pytest.raises(Unrenderable):
+                engine.render(path, 1, width)
+
+
+@pytest.mark.parametrize(
+    ("wide", "tall", "taken"),
+    [(80, 100, True), (79, 16_384, True), (80, 0, False), (0, 100, False), (65_535, 65_535, False)],
+)
+def test_an_image_is_less_wide_only_where_it_is_tall(forged: bytes, wide: int, tall: int, taken: bool) -> None:
+    at = forged.index(b"\xff\xc0") + 5
+    image = forged[:at] + tall.to_bytes(2, "big") + wide.to_bytes(2, "big") + forged[at + 4 :]
+    try:
+        assert answers.checked(Reply({}, image), partial(answers.jpeg, width=80)) == image
+        assert taken
+    except BrokenWorkerError:
+        assert not taken
