@@ -17,6 +17,7 @@ the server far more time than it costs the sender."""
 
 TOKEN_BYTES = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Z]+) ([\x21-\x7e]+) HTTP/(1\.[01])")
+_LONGEST_LINE = 8 * 1024
 _TARGET_OF_ANY = re.compile(rb"[^ \r\n]+ ([\x21-\x7e]+)(?: HTTP/[0-9.]+)?\r?\n")
 _FIELD_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
 _HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._~-]+)(?::[0-9]{1,5})?")
@@ -82,7 +83,10 @@ def read_framing(block: bytes) -> Framing:
 
 
 def target_path(head: bytes) -> str | None:
-    """The decoded path of a header block that may be malformed or incomplete, None if there is none to see."""
+    """The decoded path of a header block that may be malformed or incomplete, None if there is none to see, or one too
+    long to be worth looking at."""
+    if len(head) > _LONGEST_LINE and b"\r\n" not in head[:_LONGEST_LINE]:
+        return None
     match = _TARGET_OF_ANY.match(head)
     if match is None:
         return None

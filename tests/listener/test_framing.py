@@ -1,10 +1,15 @@
 """Requests whose end two servers could see in two places: answered once, closed, and never handed on (F6, G21)."""
 
+import socket
+import struct
 import time
+from types import SimpleNamespace
 
 import pytest
 
-from tests.listener.rig import SMALL_BODY, Rig, Wire, chunks, request
+from docshare.server import framing
+from docshare.server.request_parser import RequestParser
+from tests.listener.rig import SMALL_BODY, Rig, Wire, chunks, eventually, request
 
 # What an attacker hides behind the request that is refused.
 HIDDEN = b"GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -91,6 +96,7 @@ BAD_HEADS = {
     "no name": (post(": value"), 400),
     "space in a name": (post("X Y: z"), 400),
     "headers too long": (post(*(f"X-{number}: {'y' * 1000}" for number in range(70))), 431),
+    "endless request line": (b"GET /" + b"y" * 70_000, 431),
     "endless header": (b"POST /x HTTP/1.1\r\nX: " + b"y" * 70_000, 431),
 }
 
@@ -235,3 +241,27 @@ def test_white_space_around_a_value_costs_no_time(rig: Rig) -> None:
         assert wire.answer().status == 200
     assert time.monotonic() - begun < 3
     assert rig.heads[0].headers["x"] == "a"
+
+
+def test_a_line_without_an_end_is_not_searched_for_its_path(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pattern took five milliseconds for it, and hundreds of such requests everybody's time."""
+    searched: list[int] = []
+    pattern = framing._TARGET_OF_ANY
+    fake = SimpleNamespace(match=lambda head: searched.append(len(head)) or pattern.match(head))
+    monkeypatch.setattr(framing, "_TARGET_OF_ANY", fake)
+    with Wire(rig.port) as wire:
+        wire.send(b"GET /" + b"y" * 70_000)
+        assert wire.answer().status == 431
+    assert searched == []
+
+
+def test_a_client_that_leaves_during_its_refusal_leaves_no_traceback(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(20):
+        with Wire(rig.port) as wire:
+            wire.send(request("POST", "/refuse", b"x" * 100))
+            wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert eventually(lambda: len(rig.server.crowd) == 0)
+    assert "Traceback" not in caplog.text
+    assert RequestParser(rig.server._listeners[0].adj, rig.server._hooks, "", lambda *_: None).path == ""
