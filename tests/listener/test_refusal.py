@@ -5,7 +5,9 @@ import socket
 from contextlib import suppress
 
 import pytest
+from waitress.channel import ClientDisconnected
 
+from docshare.server.channel import RefusalTask
 from tests.listener.rig import MB, Rig, Wire, chunks, eventually, form, form_type, part, request, upload
 
 HUGE = 200 * MB
@@ -198,3 +200,18 @@ def test_each_request_is_judged_once(rig: Rig) -> None:
         ("/files", False, len(body)),
         ("/x", True, None),
     ]
+
+
+def test_a_client_that_leaves_during_a_refusal_leaves_neither_a_traceback_nor_a_connection(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def leave(task: RefusalTask) -> None:
+        raise ClientDisconnected
+
+    monkeypatch.setattr(RefusalTask, "execute", leave)
+    with Wire(rig.port) as wire:
+        wire.send(b"GET /s/secret\n")
+        assert wire.rest() == b""
+    assert eventually(lambda: len(rig.server.crowd) == 0)
+    assert "secret" not in caplog.text
+    assert not any(record.exc_info for record in caplog.records)
