@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from docshare.cli.admin_channel import ask, troubles_of_data
 from docshare.cli.context import Context, activated, current
 from docshare.cli.errand import Errand, sleep_until, stopped_by_signals, throw_away
 from docshare.cli.exits import ExitCode, Stop
@@ -180,7 +181,6 @@ def _config(ctx: Context, plan: Plan, base_url: str) -> "Config":
 
 def _owner(data_dir: Path) -> "Owner | None":
     """The server that owns ``data_dir`` now, if one does."""
-    from docshare.cli.admin_channel import troubles_of_data
     from docshare.server.instance import owner_of
     from docshare.server.lock import AlreadyLocked, DirectoryLock
 
@@ -198,7 +198,6 @@ def _owner(data_dir: Path) -> "Owner | None":
 
 @contextmanager
 def _started(ctx: Context, plan: Plan) -> "Iterator[Running]":
-    from docshare.cli.admin_channel import troubles_of_data
     from docshare.server.instance import open_instance
     from docshare.server.lock import AlreadyLocked
     from docshare.server.migrations import TooNew
@@ -216,21 +215,19 @@ def _started(ctx: Context, plan: Plan) -> "Iterator[Running]":
         try:
             with troubles_of_data(config.data_dir):
                 instance = stack.enter_context(open_instance(config))
-            surroundings.require_confinement(instance.rt)
+                surroundings.require_confinement(instance.rt)
+                server = stack.enter_context(running(door, instance))
         except AlreadyLocked:
             raise Stop(ExitCode.CONFLICT, f"another docshare process is using {config.data_dir}") from None
         except TooNew as error:
             raise Stop(ExitCode.USAGE, str(error)) from None
         except Unconfined as error:
             raise Stop(ExitCode.USAGE, str(error), hint=error.hint) from None
-        with troubles_of_data(config.data_dir):
-            server = stack.enter_context(running(door, instance))
         yield server
 
 
 def _host(ctx: Context, plan: Plan, server: "Running", stop: threading.Event) -> int:
     """Be the server: say so, do what was asked, and wait."""
-    from docshare.cli.admin_channel import troubles_of_data
     from docshare.server.admin import run
     from docshare.server.services import accounts
 
@@ -260,8 +257,6 @@ def _host(ctx: Context, plan: Plan, server: "Running", stop: threading.Event) ->
 
 def _join(ctx: Context, plan: Plan, data_dir: Path, owner: "Owner", stop: threading.Event) -> int:
     """Another server owns the directory: share through it instead of failing."""
-    from docshare.cli.admin_channel import ask
-
     if not plan.shares:
         raise Stop(
             ExitCode.CONFLICT,

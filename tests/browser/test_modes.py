@@ -232,7 +232,7 @@ def test_page_down_scrolls_to_the_end_of_a_large_page_before_it_turns(desk: Visi
     page.evaluate("scrollTo(0, 100000)")
     page.keyboard.press("PageDown")
     at_page(page, 2)
-    assert page.evaluate("scrollY") == 0
+    page.wait_for_function("scrollY === 0")
     page.keyboard.press("PageUp")
     at_page(page, 1)
     assert page.evaluate("scrollY + innerHeight >= document.documentElement.scrollHeight - 1")
