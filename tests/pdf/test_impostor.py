@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import sys
 import time
 from array import array
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 
 from docshare.server import pdf
 from docshare.server.pdf import answers, worker
+from docshare.server.pdf import child as child_module
 from docshare.server.pdf.child import BrokenWorkerError, Child, Reply
 from docshare.server.pdf.engine import Engine, Unrenderable
 from tests.support.pdfs import simple_pdf
@@ -224,3 +226,19 @@ def test_an_image_is_less_wide_only_where_it_is_tall(forged: bytes, wide: int, t
         assert taken
     except BrokenWorkerError:
         assert not taken
+
+
+def test_a_worker_that_hangs_at_its_start_is_started_once_more(
+    put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, started = tmp_path / "python", tmp_path / "started"
+    program.write_text(
+        f'#!/bin/sh\n[ -e {started} ] || {{ touch {started}; exec sleep 60; }}\nexec {sys.executable} "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setattr(child_module, "START_TIMEOUT_S", 5.0)
+    with closing(Engine(workers=1)) as engine:
+        engine.text(put(simple_pdf(1)), 1)
+        assert len(engine.pids()) == 1
+    assert started.exists()

@@ -24,7 +24,7 @@ from typing import IO, Any
 import docshare
 from docshare.server.pdf.worker import MAX_JSON
 
-START_TIMEOUT_S = 20.0
+START_TIMEOUT_S = 10.0  # for each of two attempts: on a busy host one in some hundreds hung
 _MAX_HEADER = 4096
 _MAX_BODY = 64 << 20
 _MAX_FILE = 1 << 30
@@ -115,10 +115,23 @@ class Child:
         self._rest = bytearray()
         command = [sys.executable, "-P", "-m", "docshare.server.pdf.worker", str(memory_bytes), str(timeout_s)]
         command += ["edit"] * edits
-        self._jobs, jobs = socket.socketpair()
-        self._process: subprocess.Popen[bytes]
         try:
-            self._process = subprocess.Popen(
+            self._start(command)
+        except LateWorkerError:
+            self._rest.clear()
+            self._start(command)
+        if required:
+            try:
+                self._require_layers()
+            except BrokenWorkerError:
+                self.kill()
+                raise
+
+    def _start(self, command: list[str]) -> None:
+        """Start the process and wait until it is ready. Raises BrokenWorkerError and LateWorkerError."""
+        self._jobs, jobs = socket.socketpair()
+        try:
+            self._process: subprocess.Popen[bytes] = subprocess.Popen(
                 command,
                 bufsize=0,
                 stdin=jobs.fileno(),
@@ -138,8 +151,6 @@ class Child:
             self._widen_pipe()
             self._jobs.shutdown(socket.SHUT_RD)  # nothing comes back this way, no file either
             self.layers = self._greet(time.monotonic() + START_TIMEOUT_S)
-            if required:
-                self._require_layers()
         except BaseException:
             self.kill()
             raise
