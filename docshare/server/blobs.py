@@ -18,7 +18,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 from docshare.server.lock import is_locked
 from docshare.server.rules.intake import DISK_FLOOR
@@ -233,7 +232,7 @@ def _flatten(top: int, name: str) -> None:
     try:
         for inner in os.listdir(directory):
             if _make_open(directory, inner):
-                os.rename(inner, f"{inner[:64]}-{uuid4().hex}", src_dir_fd=directory, dst_dir_fd=top)
+                os.rename(inner, os.urandom(16).hex(), src_dir_fd=directory, dst_dir_fd=top)
             else:
                 os.unlink(inner, dir_fd=directory)
     finally:

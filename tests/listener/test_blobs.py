@@ -193,6 +193,7 @@ def test_a_start_removes_what_a_hostile_document_left(tmp_path: Path) -> None:
     (left / "link").symlink_to(outside)
     closed = left / "closed"
     (closed / "in").mkdir(parents=True)
+    (closed / ("\U0001f600" * 63)).mkdir()
     (closed / "in" / "file").touch()
     for directory in (closed / "in", closed, left):
         directory.chmod(0)

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -365,3 +366,17 @@ def test_a_forged_line_does_not_reach_the_log(
     (tmp_path / "any.docx").touch()
     assert refused(lambda: scan(tmp_path / "any.docx", "docx")).status == 503
     assert ("seccomp" in caplog.text, "FORGED" in caplog.text) == (True, False)
+
+
+def test_a_server_with_many_open_files_can_have_a_document_scanned(tmp_path: Path) -> None:
+    """Descriptors beyond 1,023 are too much for select."""
+    (tmp_path / "good.docx").write_bytes(WORD)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1_100)]
+    try:
+        assert scan(tmp_path / "good.docx", "docx").pictures == []
+    finally:
+        for handle in held:
+            os.close(handle)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -86,10 +86,12 @@ def _answer(command: list[str], environment: dict[str, str], document: IO[bytes]
     ) as process:
         assert process.stdout is not None
         said = bytearray()
+        poll = select.poll()
+        poll.register(process.stdout, select.POLLIN)
         try:
             while True:
                 left = ends - time.monotonic()
-                if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
+                if left <= 0 or not poll.poll(left * 1000):
                     raise subprocess.TimeoutExpired(command, TIMEOUT_S)
                 block = os.read(process.stdout.fileno(), 1 << 16)
                 if not block:
