@@ -57,7 +57,7 @@ class EventLoop(dict[int, Any]):
         self._noticed.append(channel)
 
     def postpone(self, channel: Channel, until: float) -> None:
-        """Look at ``channel`` again at ``until``, which is no earlier than that of the call before."""
+        """Look at ``channel`` again at ``until``. Calls come in the order of their moments."""
         self._postponed.append((until, channel))
 
     def turn(self, timeout: float, settled: Callable[[Channel], None]) -> None:

@@ -87,7 +87,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         self.peer = peer
         self.version = "1.1"
         self.command = ""
-        self.path = ""  # waitress logs it of a request whose client has gone, also of one that was refused early
+        self.path = ""  # waitress logs it when a client has left, also for a request refused early
         self.form: ReceivedForm | None = None
         self.form_error: str | None = None
         self.unread = False

@@ -16,7 +16,7 @@ REASONS = frozenset((
     "animated", "broken", "contents", "leak", "looks", "missing", "page", "pages", "password", "pixels", "protection",
     "repair",
 ))  # fmt: skip
-"""Why a worker may refuse a job (``documents.Refused``); reasons stand in the log, so no other is taken."""
+"""Why a worker may refuse a job (``documents.Refused``). The log shows these reasons; any other is a broken answer."""
 _MAX_BOXES = 100_000  # as many as a page may have characters
 _MAX_LINKS = 2_000
 _MAX_BRACKETS = 300_000  # boxes, links and their targets, and as many more in the text

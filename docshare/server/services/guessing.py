@@ -59,7 +59,7 @@ def require_link_budget(rt: Runtime, address: str) -> None:
 
 
 def no_link() -> Problem:
-    """Return the one answer for a link that leads nowhere."""
+    """Return the answer for an unknown link, the same for all of them."""
     return Problem("not_found", "There is no such link.")
 
 
