@@ -31,7 +31,7 @@ def main() -> int:
     if argv == ["--version"]:
         return print_version()
     if argv[:1] == ["__complete"]:
-        from docshare.cli.words import answer
+        from docshare.cli.local.completion_words import answer
 
         return answer(argv[1:])
     gc.disable()  # until the command is loaded: importing makes objects that stay, and collecting them costs a tenth

@@ -12,45 +12,80 @@ PACKAGE = ROOT / "docshare"
 MAX_LINES = 400
 
 # Package (or module) -> what it must not import; a name covers everything below it.
+_STORED = ("docshare.server.store.tables", "docshare.server.store.database")
 FORBIDDEN: dict[str, tuple[str, ...]] = {
     "docshare.client": ("docshare.server", "docshare.cli", "flask", "peewee"),
     "docshare.report": (
         "docshare.server", "docshare.cli", "docshare.client", "flask", "peewee", "requests", "time", "random",
     ),
+    "docshare.cli.local": ("docshare.cli.commands", "docshare.cli.main"),
+    "docshare.cli.terminal": ("docshare.cli.commands", "docshare.cli.main"),
+    "docshare.cli.framework": ("docshare.cli.commands", "docshare.cli.main"),
     "docshare.server.rules": (
-        "docshare.server.models", "docshare.server.services", "docshare.server.db", "peewee", "flask", "requests",
-        "time", "random", "secrets",
+        *_STORED, "docshare.server.services", "peewee", "flask", "requests", "time", "random", "secrets",
     ),
-    "docshare.server.models": ("docshare.server.services", "docshare.server.rules", "flask"),
-    "docshare.server.pdf": ("docshare.server.models", "docshare.server.services", "flask"),
+    "docshare.server.store.tables": ("docshare.server.services", "docshare.server.rules", "flask"),
+    "docshare.server.store.blobs": (*_STORED, "docshare.server.services", "flask"),
+    "docshare.server.pdf": (*_STORED, "docshare.server.services", "flask"),
+    "docshare.server.office": (*_STORED, "docshare.server.services", "flask"),
     "docshare.server.confinement": ("docshare.server.pdf", "docshare.server.office", "flask", "peewee"),
-    "docshare.server.outbound": ("docshare.server.models", "docshare.server.services", "flask"),
-    "docshare.server.office": ("docshare.server.models", "docshare.server.services", "flask"),
-    "docshare.server.blobs": ("docshare.server.models", "docshare.server.services", "flask"),
+    "docshare.server.outbound": (*_STORED, "docshare.server.services", "flask"),
     **{
-        f"docshare.server.{name}": ("docshare.server.models", "docshare.server.services", "flask")
+        f"docshare.server.http.{name}": (*_STORED, "docshare.server.services", "flask")
         for name in (
             "listener", "event_loop", "crowd", "channel", "request_parser", "form_writer", "framing", "multipart",
             "verdicts",
         )
     },
     "docshare.server.services": ("flask", "docshare.server.api", "docshare.server.web"),
-    "docshare.server.api": ("peewee", "docshare.server.models", "docshare.server.rules"),
-    "docshare.server.web": ("peewee", "docshare.server.models", "docshare.server.rules"),
-    "docshare.server.jobs": ("flask",),
+    "docshare.server.api": ("peewee", "docshare.server.store.tables", "docshare.server.rules"),
+    "docshare.server.web": ("peewee", "docshare.server.store.tables", "docshare.server.rules"),
+    "docshare.server.workers": ("flask",),
 }  # fmt: skip
 
 # The command line reaches the server in these modules only, and inside functions only.
 SERVER_COMMANDS = {
-    "docshare.cli.serve", "docshare.cli.sharing", "docshare.cli.admin_channel", "docshare.cli.lint",
-    "docshare.cli.admin_instance", "docshare.cli.admin_backup", "docshare.cli.admin_restore",
-    "docshare.cli.admin_check", "docshare.cli.own_host",
+    "docshare.cli.framework.admin_channel", "docshare.cli.framework.local_server",
+    "docshare.cli.commands.admin.backup", "docshare.cli.commands.admin.check", "docshare.cli.commands.admin.instance",
+    "docshare.cli.commands.admin.restore", "docshare.cli.commands.lint.command",
+    "docshare.cli.commands.serve.command", "docshare.cli.commands.serve.share",
 }  # fmt: skip
+
+# A noun of the command line -> the other nouns whose modules it may import.
+NOUNS: dict[str, set[str]] = {
+    "admin": {"invites", "webhooks"},
+    "api": {"files", "settings", "upload"},
+    "apply": {"browse", "push", "settings", "upload", "webhooks"},
+    "assets": {"settings"},
+    "audience": {"readership", "variants"},
+    "auth": {"browse"},
+    "config": {"profile"},
+    "dashboard": {"browse"},
+    "explain": {"readership"},
+    "files": {"upload"},
+    "gate": {"events"},
+    "imports": {"upload"},
+    "pending": {"audience", "readership"},
+    "public": {"qr", "upload"},
+    "push": {"browse", "lint", "upload"},
+    "qr": {"browse", "variants"},
+    "readership": {"browse", "events", "files", "variants"},
+    "serve": {"events"},
+    "trigger": {"webhooks"},
+    "upload": {"browse", "lint", "qr", "settings", "variants"},
+    "variants": {"settings"},
+    "wait": {"audience", "readership", "variants"},
+    "webhooks": {"events", "readership"},
+}
+
+MAX_MODULES = 25  # of a folder
+# Folders in which every module is named by one noun, side by side.
+FLAT = {"docshare/contract", "docshare/client", "docshare/server/api", "docshare/server/rules", "docshare/server/web"}
 
 # Where the server may read a clock or make random values. Monotonic time measures sockets, processes and log lines.
 CLOCK_AND_CHANCE = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "date.today", "uuid.uuid4"}
 CHANCE_MODULES = {"random", "secrets"}
-MAY_READ_THEM = {"docshare.server.runtime", "docshare.server.instance"}
+MAY_READ_THEM = {"docshare.server.runtime", "docshare.server.store.instance"}
 
 
 def modules() -> Iterator[tuple[str, Path]]:
@@ -107,6 +142,60 @@ def test_the_command_line_reaches_the_server_only_inside_functions_of_a_few_modu
                     if covers("docshare.server", found):
                         assert name in SERVER_COMMANDS, f"{name} imports {found}"
                         assert id(node) not in top_level, f"{name} imports {found} at its top"
+
+
+def test_a_noun_of_the_command_line_imports_only_the_nouns_named_for_it() -> None:
+    prefix = "docshare.cli.commands."
+    found: dict[str, set[str]] = {}
+    for name, path in modules():
+        if name.startswith(prefix):
+            noun = name.removeprefix(prefix).split(".")[0]
+            others = {
+                each.removeprefix(prefix).split(".")[0] for each in imports(parse(path)) if each.startswith(prefix)
+            }
+            found.setdefault(noun, set()).update(others - {noun})
+    assert {noun: others for noun, others in found.items() if others} == NOUNS
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    paths = dict(modules())
+    graph = {
+        name: {each for each in top_level_imports(parse(path)) if each in paths} - {name}
+        for name, path in paths.items()
+    }
+    while leaves := {name for name, others in graph.items() if not others & graph.keys()}:
+        for name in leaves:
+            del graph[name]
+    assert not graph
+
+
+def top_level_imports(tree: ast.Module) -> Iterator[str]:
+    """Imported modules; a package counts only where it is imported itself."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            submodules = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from submodules
+            if not all((ROOT / each.replace(".", "/")).with_suffix(".py").exists() for each in submodules):
+                yield node.module or ""
+
+
+def test_a_folder_holds_as_much_as_a_person_can_overlook() -> None:
+    crowded = {}
+    for folder in {path.parent for _, path in modules()}:
+        names = {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__"}
+        if str(folder.relative_to(ROOT)) not in FLAT and len(names) > MAX_MODULES:
+            crowded[folder] = names
+    assert not crowded
+
+
+def test_no_family_of_modules_shares_a_prefix() -> None:
+    families = {}
+    for folder in {path.parent for _, path in modules()}:
+        first = [path.stem.split("_")[0] for path in folder.glob("*.py") if not path.stem.startswith("_")]
+        families |= {(str(folder.relative_to(ROOT)), word): n for word in set(first) if (n := first.count(word)) >= 3}
+    assert not families
 
 
 def test_the_server_reads_the_clock_and_draws_lots_in_one_place() -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from docshare.cli import topics
+from docshare.cli.framework.app import flags, get_command
 from docshare.cli.main import app
-from docshare.cli.typer_compat import flags, get_command
 from docshare.contract.limits import ACCESS_TOKEN_MS
 from docshare.contract.plans import PLAN_LIMITS
 from docshare.server.rules import reading
-from docshare.server.services import viewing
+from docshare.server.services.readership import viewing
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -17,7 +17,8 @@ from docshare.contract.problems import Problem
 from docshare.contract.signing import REPLAY_WINDOW_MS, sign
 from docshare.contract.wire import parse_instant
 from docshare.server.rules import mails, webhook_url
-from docshare.server.services import deliveries, mail
+from docshare.server.services.operations import mail
+from docshare.server.services.webhooks import deliveries
 from tests.test_docs import README
 
 

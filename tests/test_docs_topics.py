@@ -44,8 +44,8 @@ def test_both_proxies_let_the_largest_upload_through_and_little_more() -> None:
 
 
 def test_both_proxies_lead_to_the_port_that_serve_takes() -> None:
+    from docshare.cli.framework.app import get_command
     from docshare.cli.main import app
-    from docshare.cli.typer_compat import get_command
 
     serve = get_command(app).get_command(None, "serve")
     (port,) = [option.default for option in serve.params if option.name == "port"]

@@ -16,13 +16,13 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from docshare.cli import errors, signals
-from docshare.cli.context import Context, Help, activated, current, system_context
-from docshare.cli.durations import duration_option
-from docshare.cli.exits import ExitCode, Stop
-from docshare.cli.options import COLORS, FORMATS, PROGRESS, Options
-from docshare.cli.text import seconds
-from docshare.cli.typer_compat import App, LazyGroup, Stub, build, hoist
+from docshare.cli.framework import errors, signals
+from docshare.cli.framework.app import App, LazyGroup, Stub, build, hoist
+from docshare.cli.framework.context import Context, Help, activated, current, system_context
+from docshare.cli.framework.durations import duration_option
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.options import COLORS, FORMATS, PROGRESS, Options
+from docshare.cli.terminal.text import seconds
 
 # So many new objects before garbage is looked for: more than the network modules make, which load later and stay.
 _YOUNG_OBJECTS = 50_000
@@ -30,53 +30,113 @@ _YOUNG_OBJECTS = 50_000
 _SHARE, _WATCH, _SERVER, _SETUP = "Share", "Watch", "Server", "Set up and learn"
 
 REGISTRY = (
-    Stub("upload", "docshare.cli.upload", _SHARE, "Share documents: upload them and print their links."),
-    Stub("import", "docshare.cli.imports", _SHARE, "Share a PDF that the server fetches, and print its link."),
-    Stub("files", "docshare.cli.files", _SHARE, "List, show, download, replace, delete and restore files."),
-    Stub("settings", "docshare.cli.file_settings", _SHARE, "Settings of a file: password, expiry, link name, viewer."),
-    Stub("ls", "docshare.cli.files", _SHARE, "List the files of the account.", inner="list"),
-    Stub("show", "docshare.cli.files", _SHARE, "Show one file.", inner="show"),
-    Stub("rm", "docshare.cli.files", _SHARE, "Delete files.", inner="delete"),
-    Stub("download", "docshare.cli.files", _SHARE, "Download the stored PDF of a file.", inner="download"),
-    Stub("replace", "docshare.cli.files", _SHARE, "Put another document behind a link.", inner="replace"),
-    Stub("claim", "docshare.cli.claim", _SHARE, "Take over a file that was shared without an account."),
-    Stub("variants", "docshare.cli.variants", _SHARE, "Links for single recipients: make, revoke, redact them."),
-    Stub("invites", "docshare.cli.invites", _SHARE, "Invite people by e-mail, each with a link of their own."),
-    Stub("assets", "docshare.cli.assets", _SHARE, "Logos, backgrounds and sounds of a share page."),
-    Stub("design", "docshare.cli.design", _SHARE, "Designs of a design tool: share them without an account."),
-    Stub("qr", "docshare.cli.qr", _SHARE, "Show or save the QR code of a share link."),
-    Stub("push", "docshare.cli.push", _SHARE, "Share a document under a fixed name: the same line for every build."),
-    Stub("apply", "docshare.cli.apply", _SHARE, "Bring files, settings, links and webhooks to what a YAML file says."),
-    Stub("lint", "docshare.cli.lint", _SHARE, "Look into PDFs for what should not be shared."),
+    Stub(
+        "upload", "docshare.cli.commands.upload.command", _SHARE, "Share documents: upload them and print their links."
+    ),
+    Stub("import", "docshare.cli.commands.imports", _SHARE, "Share a PDF that the server fetches, and print its link."),
+    Stub(
+        "files", "docshare.cli.commands.files.group", _SHARE, "List, show, download, replace, delete and restore files."
+    ),
+    Stub(
+        "settings",
+        "docshare.cli.commands.settings.group",
+        _SHARE,
+        "Settings of a file: password, expiry, link name, viewer.",
+    ),
+    Stub("ls", "docshare.cli.commands.files.group", _SHARE, "List the files of the account.", inner="list"),
+    Stub("show", "docshare.cli.commands.files.group", _SHARE, "Show one file.", inner="show"),
+    Stub("rm", "docshare.cli.commands.files.group", _SHARE, "Delete files.", inner="delete"),
+    Stub(
+        "download", "docshare.cli.commands.files.group", _SHARE, "Download the stored PDF of a file.", inner="download"
+    ),
+    Stub(
+        "replace", "docshare.cli.commands.files.group", _SHARE, "Put another document behind a link.", inner="replace"
+    ),
+    Stub("claim", "docshare.cli.commands.claim", _SHARE, "Take over a file that was shared without an account."),
+    Stub(
+        "variants",
+        "docshare.cli.commands.variants.group",
+        _SHARE,
+        "Links for single recipients: make, revoke, redact them.",
+    ),
+    Stub("invites", "docshare.cli.commands.invites", _SHARE, "Invite people by e-mail, each with a link of their own."),
+    Stub("assets", "docshare.cli.commands.assets", _SHARE, "Logos, backgrounds and sounds of a share page."),
+    Stub("design", "docshare.cli.commands.design", _SHARE, "Designs of a design tool: share them without an account."),
+    Stub("qr", "docshare.cli.commands.qr", _SHARE, "Show or save the QR code of a share link."),
+    Stub(
+        "push",
+        "docshare.cli.commands.push.command",
+        _SHARE,
+        "Share a document under a fixed name: the same line for every build.",
+    ),
+    Stub(
+        "apply",
+        "docshare.cli.commands.apply.command",
+        _SHARE,
+        "Bring files, settings, links and webhooks to what a YAML file says.",
+    ),
+    Stub("lint", "docshare.cli.commands.lint.command", _SHARE, "Look into PDFs for what should not be shared."),
     Stub(
         "public",
-        "docshare.cli.public",
+        "docshare.cli.commands.public.group",
         _SHARE,
         "What needs no account: facts of a link, sharing where that is allowed.",
     ),
-    Stub("open", "docshare.cli.browse", _SHARE, "Open a share link in the browser."),
-    Stub("events", "docshare.cli.events", _WATCH, "See who viewed and downloaded, once or live."),
-    Stub("gate", "docshare.cli.gate", _WATCH, "See what readers filled into gate forms, once or live."),
-    Stub("readership", "docshare.cli.readership", _WATCH, "See who read a file, and how."),
-    Stub("pending", "docshare.cli.pending", _WATCH, "List who got a link of their own and has not read yet."),
-    Stub("wait", "docshare.cli.wait", _WATCH, "Wait until somebody has read a file, and print the session."),
-    Stub("explain", "docshare.cli.explain", _WATCH, "Explain how the time and the class of a session came about."),
-    Stub("webhooks", "docshare.cli.webhooks", _WATCH, "Webhooks: have a server of yours, or Slack, told of events."),
-    Stub("whoami", "docshare.cli.whoami", _WATCH, "Show the account behind the credential."),
-    Stub("serve", "docshare.cli.serve", _SERVER, "Run the bundled server.", rest="--exec"),
-    Stub("dashboard", "docshare.cli.dashboard", _SERVER, "Open your pages in the browser: files, webhooks, account."),
-    Stub("trigger", "docshare.cli.trigger", _SERVER, "Cause an event on a file, on a server on this machine."),
-    Stub("admin", "docshare.cli.admin", _SERVER, "Look after the bundled server: accounts, keys, storage."),
-    Stub("auth", "docshare.cli.auth", _SETUP, "Sign in to a server, see by what, and sign out."),
-    Stub("profile", "docshare.cli.profile", _SETUP, "Servers and credentials by name."),
+    Stub("open", "docshare.cli.commands.browse", _SHARE, "Open a share link in the browser."),
+    Stub("events", "docshare.cli.commands.events.group", _WATCH, "See who viewed and downloaded, once or live."),
+    Stub("gate", "docshare.cli.commands.gate", _WATCH, "See what readers filled into gate forms, once or live."),
+    Stub("readership", "docshare.cli.commands.readership.group", _WATCH, "See who read a file, and how."),
+    Stub("pending", "docshare.cli.commands.pending", _WATCH, "List who got a link of their own and has not read yet."),
+    Stub("wait", "docshare.cli.commands.wait", _WATCH, "Wait until somebody has read a file, and print the session."),
     Stub(
-        "config", "docshare.cli.config_command", _SETUP, "Settings of the command line: show, change and explain them."
+        "explain",
+        "docshare.cli.commands.explain.command",
+        _WATCH,
+        "Explain how the time and the class of a session came about.",
     ),
-    Stub("discover", "docshare.cli.discover", _SETUP, "Show what the server says of itself: version, addresses."),
-    Stub("api", "docshare.cli.api", _SETUP, "Send any request, and print the body of the answer as it came."),
-    Stub("doctor", "docshare.cli.doctor", _SETUP, "Check this program, its settings, and the way to the server."),
-    Stub("completion", "docshare.cli.completion", _SETUP, "Print the completion script of a shell."),
-    Stub("help", "docshare.cli.help", _SETUP, "Explain a topic or a command."),
+    Stub(
+        "webhooks",
+        "docshare.cli.commands.webhooks.group",
+        _WATCH,
+        "Webhooks: have a server of yours, or Slack, told of events.",
+    ),
+    Stub("whoami", "docshare.cli.commands.whoami", _WATCH, "Show the account behind the credential."),
+    Stub("serve", "docshare.cli.commands.serve.command", _SERVER, "Run the bundled server.", rest="--exec"),
+    Stub(
+        "dashboard",
+        "docshare.cli.commands.dashboard",
+        _SERVER,
+        "Open your pages in the browser: files, webhooks, account.",
+    ),
+    Stub("trigger", "docshare.cli.commands.trigger", _SERVER, "Cause an event on a file, on a server on this machine."),
+    Stub(
+        "admin", "docshare.cli.commands.admin.group", _SERVER, "Look after the bundled server: accounts, keys, storage."
+    ),
+    Stub("auth", "docshare.cli.commands.auth.group", _SETUP, "Sign in to a server, see by what, and sign out."),
+    Stub("profile", "docshare.cli.commands.profile", _SETUP, "Servers and credentials by name."),
+    Stub(
+        "config",
+        "docshare.cli.commands.config.group",
+        _SETUP,
+        "Settings of the command line: show, change and explain them.",
+    ),
+    Stub(
+        "discover", "docshare.cli.commands.discover", _SETUP, "Show what the server says of itself: version, addresses."
+    ),
+    Stub(
+        "api",
+        "docshare.cli.commands.api.command",
+        _SETUP,
+        "Send any request, and print the body of the answer as it came.",
+    ),
+    Stub(
+        "doctor",
+        "docshare.cli.commands.doctor.command",
+        _SETUP,
+        "Check this program, its settings, and the way to the server.",
+    ),
+    Stub("completion", "docshare.cli.commands.completion", _SETUP, "Print the completion script of a shell."),
+    Stub("help", "docshare.cli.commands.help", _SETUP, "Explain a topic or a command."),
 )
 
 

@@ -12,28 +12,21 @@ from docshare.contract.limits import URL_CHARS
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.wire import present
-from docshare.server.api import represent, represent_deliveries, represent_webhooks
 from docshare.server.api.problems import draw
-from docshare.server.instance import instance_key
+from docshare.server.api.represent import deliveries as represent_deliveries
+from docshare.server.api.represent import resources, webhooks
+from docshare.server.http.strict_json import parse_object
+from docshare.server.http.views import rt
 from docshare.server.runtime import Runtime
-from docshare.server.services import (
-    accounts,
-    deliveries,
-    diagnosis,
-    freezing,
-    hotspots,
-    invites,
-    listeners,
-    mail,
-    oauth_clients,
-    sign_in,
-    sweeps,
-    trash,
-    triggers,
-)
-from docshare.server.services.listeners import Wish
-from docshare.server.shell import rt
-from docshare.server.strict_json import parse_object
+from docshare.server.services.accounts import accounts, sign_in
+from docshare.server.services.events import listeners, triggers
+from docshare.server.services.events.listeners import Wish
+from docshare.server.services.files import freeze, hotspots, trash
+from docshare.server.services.links import invites
+from docshare.server.services.oauth import clients
+from docshare.server.services.operations import diagnosis, mail, sweeps
+from docshare.server.services.webhooks import deliveries
+from docshare.server.store.instance import instance_key
 
 PATH = "/_admin"
 _TEXT_LIMIT = URL_CHARS
@@ -77,7 +70,7 @@ def _login_link(runtime: Runtime, args: Arguments) -> dict[str, Any]:
 def _invite(runtime: Runtime, args: Arguments) -> dict[str, Any]:
     body = present({"email": args["email"], "name": args.get("name"), "mail": args.get("mail") != "no"})
     row = invites.create_any(runtime, args["file"], invites.read_wish(body))
-    return represent.invite(runtime.config.base_url, row)
+    return resources.invite(runtime.config.base_url, row)
 
 
 def _deliveries_list(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:  # noqa: ARG001 - as every command
@@ -118,7 +111,7 @@ def _hotspot_list(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:
 
 def _client_create(runtime: Runtime, args: Arguments) -> dict[str, Any]:
     redirects = args["redirect-uris"].split()
-    return oauth_clients.create(runtime, args["name"], redirects, public=args.get("public") == "yes")
+    return clients.create(runtime, args["name"], redirects, public=args.get("public") == "yes")
 
 
 def _probe_start(runtime: Runtime, args: Arguments) -> dict[str, Any]:  # noqa: ARG001 - as every command
@@ -149,9 +142,9 @@ COMMANDS: dict[str, Command] = {
     "deliveries list": Command(_deliveries_list),
     "deliveries show": Command(_deliveries_show, needs=("id",)),
     "deliveries retry": Command(_deliveries_retry, needs=("id",)),
-    "frozen": Command(lambda runtime, args: freezing.list_frozen(runtime)),
-    "freeze": Command(lambda runtime, args: freezing.freeze(runtime, args["file"]), needs=("file",)),
-    "unfreeze": Command(lambda runtime, args: freezing.unfreeze(runtime, args["file"]), needs=("file",)),
+    "frozen": Command(lambda runtime, args: freeze.list_frozen(runtime)),
+    "freeze": Command(lambda runtime, args: freeze.freeze(runtime, args["file"]), needs=("file",)),
+    "unfreeze": Command(lambda runtime, args: freeze.unfreeze(runtime, args["file"]), needs=("file",)),
     "hotspot add": Command(
         lambda runtime, args: hotspots.describe(hotspots.add(runtime, args["file"], args)), ("file", "page", "rect")
     ),
@@ -162,12 +155,12 @@ COMMANDS: dict[str, Command] = {
     "listen start": Command(_listen_start, needs=("url",)),
     "listen keep": Command(lambda runtime, args: listeners.keep(runtime, args["uuid"]), needs=("uuid",)),
     "listen test": Command(
-        lambda runtime, args: represent_webhooks.test_result(listeners.test(runtime, args["uuid"])), ("uuid",)
+        lambda runtime, args: webhooks.test_result(listeners.test(runtime, args["uuid"])), ("uuid",)
     ),
     "listen stop": Command(lambda runtime, args: listeners.stop(runtime, args["uuid"]), needs=("uuid",)),
     "client create": Command(_client_create, needs=("name", "redirect-uris")),
-    "client list": Command(lambda runtime, args: oauth_clients.list_clients(runtime)),
-    "client remove": Command(lambda runtime, args: oauth_clients.remove(runtime, args["id"]), needs=("id",)),
+    "client list": Command(lambda runtime, args: clients.list_clients(runtime)),
+    "client remove": Command(lambda runtime, args: clients.remove(runtime, args["id"]), needs=("id",)),
     "trigger": Command(_trigger, needs=("kind", "file")),
     "trash list": Command(_trash_list, needs=("email",)),
     "trash restore": Command(lambda runtime, args: trash.describe(trash.restore_any(runtime, args["file"])), ("file",)),

@@ -2,10 +2,11 @@
 
 from flask import Flask
 
-from docshare.server import admin, api, health, shell, web
+from docshare.server import admin, api, web
+from docshare.server.http import health, views
+from docshare.server.http.request_log import watch
+from docshare.server.http.uploads import IntakeRequest
 from docshare.server.runtime import Runtime
-from docshare.server.uploads import IntakeRequest
-from docshare.server.watch import watch
 
 
 def create_app(runtime: Runtime) -> Flask:
@@ -20,7 +21,7 @@ def create_app(runtime: Runtime) -> Flask:
 
 def put_behind(app: Flask, runtime: Runtime) -> None:
     """Let ``app`` answer for the instance of ``runtime`` from now on."""
-    shell.attach(app, runtime)
+    views.attach(app, runtime)
     web.prepare(runtime)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from docshare.contract.plans import PLAN_LIMITS, Plan
-from docshare.server.mailer import parse_server
+from docshare.server.outbound.mail import parse_server
 from docshare.server.rules.webhook_url import parse_allowed
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network

@@ -10,21 +10,21 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from docshare.server.blobs import Blobs
 from docshare.server.config import Config
-from docshare.server.db import Store
-from docshare.server.jwts import Jwts
-from docshare.server.limits import Limits
-from docshare.server.location import locator
-from docshare.server.mailer import Mailer
+from docshare.server.http.probing import Forwarders, Probes
+from docshare.server.http.rate_limits import Limits
 from docshare.server.office.convert import Converter, find_program
 from docshare.server.outbound.exchange import Outbound
+from docshare.server.outbound.jwts import Jwts
+from docshare.server.outbound.location import locator
+from docshare.server.outbound.mail import Mailer
 from docshare.server.pdf.engine import Engine
 from docshare.server.pdf.pages import PageStore
 from docshare.server.pdf.probe import Confinement
-from docshare.server.probing import Forwarders, Probes
 from docshare.server.refusals import Refusals
-from docshare.server.vault import Vault
+from docshare.server.store.blobs import Blobs
+from docshare.server.store.database import Store
+from docshare.server.store.vault import Vault
 
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 

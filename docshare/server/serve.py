@@ -10,19 +10,19 @@ from typing import Any
 
 from flask import Flask
 
-from docshare.server import instance as instances
 from docshare.server.api import discovery
 from docshare.server.api.early import make_judge
 from docshare.server.api.problems import draw_error
 from docshare.server.app import create_app
-from docshare.server.blobs import Part
-from docshare.server.dispatcher import Dispatcher
-from docshare.server.instance import Instance
-from docshare.server.jobs import MAIL_JOBS, WRITE_DOWN_REFUSALS, Worker, run
-from docshare.server.listener import make_server
+from docshare.server.http.listener import make_server
+from docshare.server.http.verdicts import Head, Judge, Refuse, Verdict
+from docshare.server.http.views import trusted_peer
 from docshare.server.outbound.places import PLACES, WAITING
-from docshare.server.shell import trusted_peer
-from docshare.server.verdicts import Head, Judge, Refuse, Verdict
+from docshare.server.store import instance as instances
+from docshare.server.store.blobs import Part
+from docshare.server.store.instance import Instance
+from docshare.server.workers.dispatcher import Dispatcher
+from docshare.server.workers.jobs import MAIL_JOBS, WRITE_DOWN_REFUSALS, Worker, run
 
 # Tests of webhooks wait for somebody else's machine: they have threads of their own beside those of all requests.
 PARKED = PLACES + WAITING

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from docshare.contract.plans import Plan
-from docshare.server import jobs
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
+from docshare.server.workers import jobs
 from tests.api.table import UNKNOWN_UUID
 from tests.support.cast import World
 from tests.support.rows import change_file, count, set_next_id

@@ -10,7 +10,7 @@ import requests
 from werkzeug.test import TestResponse
 
 from docshare.contract.wire import parse_instant
-from docshare.server.services import sweeps
+from docshare.server.services.operations import sweeps
 from tests.support.cast import BASE_URL, World
 from tests.support.office import word
 from tests.support.pdfs import simple_pdf

@@ -12,7 +12,8 @@ import pytest
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts, sweeps
+from docshare.server.services.accounts import accounts
+from docshare.server.services.operations import sweeps
 from tests.api.door import Door, head, opened
 from tests.api.table import UNKNOWN_UUID
 from tests.support.cast import Person, World

@@ -4,7 +4,7 @@ import pytest
 
 from docshare.contract.plans import Plan
 from docshare.contract.scopes import LANES, SCOPES, Lane
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
 from tests.api.table import GUARDED, PUBLIC, address
 from tests.support.cast import INVALID_TOKEN, NO_CREDENTIAL, Person, World
 

@@ -7,7 +7,9 @@ import pytest
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts, sweeps, viewing
+from docshare.server.services.accounts import accounts
+from docshare.server.services.operations import sweeps
+from docshare.server.services.readership import viewing
 from tests.support.anonymous import share
 from tests.support.cast import NO_CREDENTIAL, Person, World
 from tests.support.pdfs import simple_pdf

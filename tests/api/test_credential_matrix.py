@@ -12,7 +12,8 @@ import pytest
 from werkzeug.test import TestResponse
 
 from docshare.contract.scopes import SCOPES
-from docshare.server.services import callers, claiming
+from docshare.server.services.accounts import callers
+from docshare.server.services.files import claim
 from tests.api.hooks import URL, create
 from tests.api.table import ALL, UNKNOWN_UUID
 from tests.support.anonymous import Anonymous, share
@@ -241,7 +242,7 @@ def holders(studio: Studio) -> Holders:
     expired = share(world, days=60)
     world.clock.advance(days=30)
     manage, claimed, unclaimed = share(world), share(world), share(world)
-    claiming.claim(world.rt, callers.authenticate(world.rt, f"Bearer {world.mal.key}"), claimed.claim_token)
+    claim.claim(world.rt, callers.authenticate(world.rt, f"Bearer {world.mal.key}"), claimed.claim_token)
     app, session = make_app(world), signed_in(world, world.pia)
     csrf = re.search(r'name="csrf" value="([^"]+)"', session.get("/login").text)
     assert csrf is not None

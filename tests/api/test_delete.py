@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts, sweeps
+from docshare.server.services.accounts import accounts
+from docshare.server.services.operations import sweeps
 from tests.api.table import UNKNOWN_UUID
 from tests.support.cast import World
 from tests.support.rows import add_download, add_gate, add_view, change_file, count

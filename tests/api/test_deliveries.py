@@ -11,8 +11,8 @@ import pytest
 from docshare.contract.problems import Problem
 from docshare.contract.wire import instant
 from docshare.server import admin
-from docshare.server.dispatcher import deliver_due
-from docshare.server.services import dispatching
+from docshare.server.services.webhooks import dispatch
+from docshare.server.workers.dispatcher import deliver_due
 from tests.api.table import UNKNOWN_UUID
 from tests.support.cast import World
 from tests.support.receivers import (
@@ -192,11 +192,11 @@ def test_a_queued_one_is_due_now_and_goes_on_with_its_round(
 
 def test_one_that_is_being_sent_is_not_sent_twice(world: World, hook: Hook, receiver: Receiver, file: str) -> None:
     happen(world, file)
-    (letter,) = dispatching.claim(world.rt, 8)
+    (letter,) = dispatch.claim(world.rt, 8)
     answer = redeliver(world, hook, 2)
     assert (answer.status_code, answer.get_json()["state"]) == (202, "queued")
-    assert dispatching.claim(world.rt, 8) == []
-    dispatching.book(world.rt, [dispatching.send(world.rt, letter)])
+    assert dispatch.claim(world.rt, 8) == []
+    dispatch.book(world.rt, [dispatch.send(world.rt, letter)])
     assert deliver_due(world.rt) == 0
     assert len(receiver.hits) == 1
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from docshare.contract.wire import parse_instant
-from docshare.server.blobs import Blobs
-from docshare.server.services import freezing, sweeps
+from docshare.server.services.files import freeze
+from docshare.server.services.operations import sweeps
+from docshare.server.store.blobs import Blobs
 from tests.support.cast import BASE_URL, World
 from tests.support.designing import DAY, IMPORT, Studio, studio_at
 from tests.support.pdfs import simple_pdf
@@ -208,11 +209,11 @@ def test_a_claimed_link_is_left_alone(studio: Studio) -> None:
 
 def test_a_frozen_link_is_left_alone_also_after_its_end(studio: Studio) -> None:
     made = studio.published()
-    freezing.freeze(studio.world.rt, made["shortId"])
+    freeze.freeze(studio.world.rt, made["shortId"])
     assert "frozen" in refused(studio, studio.publish(), 403, "forbidden")["detail"]
     manage(studio, made, deleteAt="2020-01-01T00:00:00Z")
     refused(studio, studio.publish(), 403, "forbidden")
-    freezing.unfreeze(studio.world.rt, made["shortId"])
+    freeze.unfreeze(studio.world.rt, made["shortId"])
     assert not studio.published()["republished"]
 
 
@@ -234,7 +235,7 @@ def test_a_link_that_changes_while_the_document_comes_is_a_conflict(
     acts: dict[str, Callable[[], object]] = {
         "publish": studio.published,
         "claim": lambda: studio.take_over(studio.world.fay, made),
-        "freeze": lambda: freezing.freeze(studio.world.rt, made["uuid"]),
+        "freeze": lambda: freeze.freeze(studio.world.rt, made["uuid"]),
         "end": lambda: manage(studio, made, deleteAt="2020-01-01T00:00:00Z"),
     }
 

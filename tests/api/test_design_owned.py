@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from docshare.contract.plans import Plan
-from docshare.server.blobs import Blobs
-from docshare.server.services import accounts, freezing
+from docshare.server.services.accounts import accounts
+from docshare.server.services.files import freeze
+from docshare.server.store.blobs import Blobs
 from tests.support.cast import Person
 from tests.support.designing import Studio
 from tests.support.forged import FORGED
@@ -139,7 +140,7 @@ def test_a_severing_that_is_refused_severs_nothing(studio: Studio) -> None:
 
 def test_a_frozen_file_is_left_alone(studio: Studio) -> None:
     made = studio.owned(studio.world.pia)
-    freezing.freeze(studio.world.rt, made["uuid"])
+    freeze.freeze(studio.world.rt, made["uuid"])
     assert studio.own(studio.world.pia).status_code == 403
     assert detail(studio.world.pia, made)["contentVersion"] == 1
 

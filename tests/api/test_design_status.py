@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.services import freezing
+from docshare.server.services.files import freeze
 from tests.support.app import make_app
 from tests.support.cast import BASE_URL, World
 from tests.support.designing import STATUS, Studio, studio_at
@@ -129,7 +129,7 @@ def test_a_dead_link_is_no_link_while_nobody_owns_it(studio: Studio, columns: di
 
 def test_a_frozen_link_is_not_handed_out(studio: Studio) -> None:
     made = studio.published()
-    freezing.freeze(studio.world.rt, made["uuid"])
+    freeze.freeze(studio.world.rt, made["uuid"])
     told = studio.status()
     assert told["shareUrl"] == made["shareUrl"]
     assert "claimToken" not in told

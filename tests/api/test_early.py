@@ -6,7 +6,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from docshare.server.blobs import Blobs
+from docshare.server.store.blobs import Blobs
 from tests.api.door import Door, Reply, form, head, opened
 from tests.support.cast import Person, World
 from tests.support.pdfs import simple_pdf

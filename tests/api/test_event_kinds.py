@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts, burning
+from docshare.server.services.accounts import accounts
+from docshare.server.services.files import burn
 from tests.support.acquainted import invited
 from tests.support.cast import World
 from tests.support.guest import Guest
@@ -81,7 +82,7 @@ def burns(world: World, made: dict[str, Any], name: str) -> None:
     put(world, made, viewLimit=1)
     assert Guest(world, name).enters()
     world.clock.advance(minutes=30)
-    assert burning.burn_due(world.rt) == 1
+    assert burn.burn_due(world.rt) == 1
 
 
 def is_replaced(world: World, made: dict[str, Any], name: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
 from tests.api.table import UNKNOWN_UUID
 from tests.support.acquainted import invited
 from tests.support.anonymous import share

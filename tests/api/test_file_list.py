@@ -7,8 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from docshare.server.api import file_list, represent
-from docshare.server.services.files import FileRow
+from docshare.server.api import file_list
+from docshare.server.api.represent import resources
+from docshare.server.services.files.files import FileRow
 from tests.support.cast import World
 from tests.support.rows import change_file
 
@@ -39,7 +40,7 @@ def drawn(rows: list[FileRow]) -> bytes:
 
 
 def by_hand(rows: list[FileRow]) -> bytes:
-    return json.dumps([represent.file(BASE, each) for each in rows], separators=(",", ":")).encode()
+    return json.dumps([resources.file(BASE, each) for each in rows], separators=(",", ":")).encode()
 
 
 TIMES = st.integers(0, 253_402_300_799_999)

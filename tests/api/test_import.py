@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.blobs import Blobs
+from docshare.server.store.blobs import Blobs
 from tests.api.importing import order, refused
 from tests.support.cast import World
 from tests.support.pdfs import simple_pdf
@@ -248,7 +248,7 @@ def test_a_disk_that_fills_up_meanwhile_is_503(world: World, source: Source, mon
     def full(self: Any, block: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("docshare.server.blobs.Part.write", full)
+    monkeypatch.setattr("docshare.server.store.blobs.Part.write", full)
     refused(world, order(world.pia, source.url()), 503, "unavailable")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.services import imports
+from docshare.server.services.files import imports
 from tests.api.importing import order, refused
 from tests.support.cast import World
 from tests.support.pdfs import simple_pdf

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts, mail
+from docshare.server.services.accounts import accounts
+from docshare.server.services.operations import mail
 from tests.api.table import UNKNOWN_UUID
 from tests.support.cast import Person, World
 from tests.support.reader import Reader, feed

@@ -5,8 +5,10 @@ import io
 import pytest
 
 from docshare.contract.scopes import SCOPES
-from docshare.server.services import claiming, sweeps, tokens
-from docshare.server.services.callers import authenticate
+from docshare.server.services.accounts.callers import authenticate
+from docshare.server.services.files import claim as claiming
+from docshare.server.services.files import tokens
+from docshare.server.services.operations import sweeps
 from tests.api.door import form, opened
 from tests.api.table import GUARDED, PUBLIC, UNKNOWN_UUID, address
 from tests.support.anonymous import Anonymous, share

@@ -11,8 +11,10 @@ from werkzeug.test import TestResponse, stream_encode_multipart
 
 from docshare.contract.plans import MB, Plan
 from docshare.server.pdf.engine import Engine
-from docshare.server.services import accounts, claiming, purging
-from docshare.server.services.callers import authenticate
+from docshare.server.services.accounts import accounts
+from docshare.server.services.accounts.callers import authenticate
+from docshare.server.services.files import claim
+from docshare.server.services.files import purge as purging
 from tests.support.anonymous import share
 from tests.support.cast import Person, World
 from tests.support.pdfs import simple_pdf
@@ -89,7 +91,7 @@ def test_a_claim_for_an_account_that_is_gone_is_401(world: World) -> None:
     caller = authenticate(world.rt, f"Bearer {world.pia.key}")
     accounts.delete_account(world.rt, world.pia.email)
     with pytest.raises(Exception, match="revoked"):
-        claiming.claim(world.rt, caller, file.claim_token)
+        claim.claim(world.rt, caller, file.claim_token)
 
 
 def test_a_file_that_is_being_destroyed_is_404(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from werkzeug.datastructures import Headers
 from werkzeug.test import TestResponse
 
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
 from tests.api.table import UNKNOWN_UUID
 from tests.support.cast import Person, World
 

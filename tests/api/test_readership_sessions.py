@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.services import viewing
+from docshare.server.services.readership import viewing
 from tests.api.table import UNKNOWN_UUID
 from tests.support.cast import World
 from tests.support.owner import asked, put
@@ -316,7 +316,7 @@ def test_the_sessions_that_were_not_counted_are_listed_newest_first_once_they_ha
 def test_beacons_beyond_those_that_are_kept_count_all_the_same(
     world: World, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("docshare.server.services.view_sessions.BEACONS_KEPT", 2)
+    monkeypatch.setattr("docshare.server.services.readership.view_sessions.BEACONS_KEPT", 2)
     reader = Reader(world, made["shortId"])
     for _ in range(4):
         reader.reads(9)

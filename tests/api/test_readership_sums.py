@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from docshare.contract.wire import instant
-from docshare.server.services import viewing
+from docshare.server.services.readership import viewing
 from tests.support.cast import World
 from tests.support.owner import put
 from tests.support.pdfs import simple_pdf

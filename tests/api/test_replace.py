@@ -13,9 +13,10 @@ from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.server.multipart import ReceivedFile
-from docshare.server.services import intake, replacing
-from docshare.server.services.callers import Caller, authenticate
+from docshare.server.http.multipart import ReceivedFile
+from docshare.server.services.accounts.callers import Caller, authenticate
+from docshare.server.services.files import intake
+from docshare.server.services.files import replace as replacing
 from tests.api.table import UNKNOWN_UUID
 from tests.support.anonymous import share
 from tests.support.cast import Person, World

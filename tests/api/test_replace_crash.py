@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from docshare.server.services import activity, sweeps
+from docshare.server.services.events import activity
+from docshare.server.services.operations import sweeps
 from tests.support.cast import World
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import Reader, sessions

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.services import hotspots
+from docshare.server.services.files import hotspots
 from tests.support.cast import World
 from tests.support.leaving import EVERYTHING, Hand
 from tests.support.owner import put

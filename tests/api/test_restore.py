@@ -8,7 +8,9 @@ import pytest
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts, purging, short_ids, sweeps, trash
+from docshare.server.services.accounts import accounts
+from docshare.server.services.files import purge, short_ids, trash
+from docshare.server.services.operations import sweeps
 from tests.api.table import UNKNOWN_UUID
 from tests.support.cast import Person, World
 from tests.support.pdfs import simple_pdf
@@ -170,8 +172,8 @@ def test_a_much_read_file_comes_back_in_batches(world: World, monkeypatch: pytes
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     assert hidden(world) == 12_000
     steps: list[int] = []
-    unhide = purging.unhide_some
-    monkeypatch.setattr(purging, "unhide_some", lambda rt, ident: steps.append(hidden(world)) or unhide(rt, ident))
+    unhide = purge.unhide_some
+    monkeypatch.setattr(purge, "unhide_some", lambda rt, ident: steps.append(hidden(world)) or unhide(rt, ident))
     assert restore(world.pia, made["uuid"]).status_code == 200
     assert steps == [12_000, 7_000, 2_000]
     assert hidden(world) == 0
@@ -187,7 +189,7 @@ def test_a_restore_that_a_crash_cut_short_leaves_the_file_in_the_trash(
     made = world.pia.upload()
     many_views(world, made, 12_000)
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
-    unhide = purging.unhide_some
+    unhide = purge.unhide_some
 
     def crash_at_the_second(rt: Any, ident: int) -> bool:
         if hidden(world) < 12_000:
@@ -195,7 +197,7 @@ def test_a_restore_that_a_crash_cut_short_leaves_the_file_in_the_trash(
         return unhide(rt, ident)
 
     with monkeypatch.context() as patched:
-        patched.setattr(purging, "unhide_some", crash_at_the_second)
+        patched.setattr(purge, "unhide_some", crash_at_the_second)
         with pytest.raises(Crash):
             restore(world.pia, made["uuid"])
     assert hidden(world) == 7_000

@@ -6,8 +6,8 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server import admin
-from docshare.server.dispatcher import deliver_due
-from docshare.server.services import mail
+from docshare.server.services.operations import mail
+from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import World
 from tests.support.reader import Reader, feed
 from tests.support.receivers import ALLOWED, Receiver, add_hook, deliveries_of, happen, receiver_at

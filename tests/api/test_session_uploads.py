@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from docshare.server.services.sign_in import SESSION_MS
+from docshare.server.services.accounts.sign_in import SESSION_MS
 from tests.api.door import Door, Reply, form, head, opened
 from tests.api.table import UNKNOWN_UUID
 from tests.support.anonymous import share

@@ -14,10 +14,10 @@ import pytest
 from werkzeug.test import TestResponse, run_wsgi_app
 
 from docshare.contract.problems import Problem
-from docshare.server import shell
-from docshare.server.blobs import Blobs
+from docshare.server.http import views
 from docshare.server.pdf.engine import Engine
-from docshare.server.services import sweeps
+from docshare.server.services.operations import sweeps
+from docshare.server.store.blobs import Blobs
 from tests.support.cast import Person, World
 from tests.support.hostile_pdfs import slow_page
 from tests.support.pdfs import simple_pdf
@@ -212,7 +212,7 @@ def test_a_first_page_that_cannot_be_drawn_is_422(world: World) -> None:
 
 def test_a_first_page_that_takes_long_is_stored_with_a_warning(world: World) -> None:
     with closing(Engine(workers=1)) as engine:  # of its own: the engine of the tests remembers slow documents
-        shell.attach(world.app, replace(world.rt, engine=engine))
+        views.attach(world.app, replace(world.rt, engine=engine))
         made = send(world.pia, slow_page())
         assert made.status_code == 200
         assert made.get_json()["warning"].startswith("Page 1 takes more than 2 seconds to draw.")
@@ -233,7 +233,7 @@ def test_an_engine_that_cannot_be_had_is_503_with_retry_after(world: World) -> N
         def inspect(self, *arguments: Any) -> None:
             raise Problem("unavailable", "No worker.", headers={"Retry-After": "5"})
 
-    shell.attach(world.app, replace(world.rt, engine=Absent()))  # type: ignore[arg-type]
+    views.attach(world.app, replace(world.rt, engine=Absent()))  # type: ignore[arg-type]
     answer = send(world.pia, simple_pdf())
     assert answer.status_code == 503
     assert answer.headers["Retry-After"] == "5"
@@ -291,7 +291,7 @@ def test_uploads_that_race_for_the_last_slot_fill_exactly_the_limit(world: World
             together.wait(10)
             return world.rt.engine.inspect(*arguments)
 
-    shell.attach(world.app, replace(world.rt, engine=Slow()))  # type: ignore[arg-type]
+    views.attach(world.app, replace(world.rt, engine=Slow()))  # type: ignore[arg-type]
 
     def upload(_: int) -> int:
         form = {"file": (io.BytesIO(simple_pdf()), "a.pdf")}
@@ -310,7 +310,7 @@ def test_a_transaction_that_fails_takes_its_bytes_back(world: World) -> None:
     def failing() -> str:
         raise RuntimeError("no more ids")
 
-    shell.attach(world.app, replace(world.rt, uuid=failing))
+    views.attach(world.app, replace(world.rt, uuid=failing))
     assert send(world.pia, simple_pdf()).status_code == 500
     assert stored(world) == []
     assert count(world, "files") == count(world, "revisions") == 0
@@ -321,7 +321,7 @@ def test_a_short_id_that_is_taken_is_drawn_again(world: World) -> None:
     taken = world.pia.upload()["shortId"]
     change_file(world, world.pia.upload()["uuid"], slug="abcdefghijkl")
     draws = iter([taken, "abcdefghijkl", "ZYXWVUTSRQPO"])
-    shell.attach(world.app, replace(world.rt, token=lambda size: next(draws) if size == 12 else "r" * size))
+    views.attach(world.app, replace(world.rt, token=lambda size: next(draws) if size == 12 else "r" * size))
     assert send(world.pia, simple_pdf()).get_json()["shortId"] == "ZYXWVUTSRQPO"
 
 

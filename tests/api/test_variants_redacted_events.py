@@ -8,7 +8,7 @@ import pytest
 import stripe
 
 from docshare.contract.webhooks import KINDS
-from docshare.server.dispatcher import deliver_due
+from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import World
 from tests.support.reader import Reader, everybody_leaves, everything
 from tests.support.receivers import ALLOWED, OK, Hook, Receiver, add_hook, receiver_at

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from docshare.server.services import activity
+from docshare.server.services.events import activity
 from tests.support.cast import World
 from tests.support.reader import Reader, everything, feed, sessions
 from tests.support.rows import count

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from docshare.server.dispatcher import deliver_due
-from docshare.server.models import Account, Webhook
 from docshare.server.outbound.addresses import Address
 from docshare.server.outbound.exchange import system_resolve
 from docshare.server.pdf.engine import Engine
+from docshare.server.store.tables import Account, Webhook
+from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import World, make_runtime, make_world
 from tests.support.clock import Clock
 from tests.support.forbidden_urls import F8, FORMS, NAMES, PUBLIC

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from docshare.server.outbound.addresses import Address
-from docshare.server.services import accounts
-from docshare.server.services.callers import authenticate
-from docshare.server.services.webhooks import create as create_service
+from docshare.server.services.accounts import accounts
+from docshare.server.services.accounts.callers import authenticate
+from docshare.server.services.webhooks.webhooks import create as create_service
 from tests.api.hooks import HOOKS, URL, ask, change_hook, create, find_everything, listed
 from tests.api.table import UNKNOWN_UUID
 from tests.support.cast import Person, World

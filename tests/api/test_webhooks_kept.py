@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
 from tests.api.hooks import HOOKS, change_hook, create, find_everything, listed
 from tests.api.table import UNKNOWN_UUID
 from tests.support.cast import World

@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from docshare.server.services.sign_in import SESSION_MS
+from docshare.server.services.accounts.sign_in import SESSION_MS
 from tests.api.door import opened
 from tests.api.hooks import HOOKS, URL, create, find_everything, listed
 from tests.api.table import UNKNOWN_UUID

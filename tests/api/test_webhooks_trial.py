@@ -13,8 +13,8 @@ import pytest
 from werkzeug.test import TestResponse
 
 from docshare.contract.signing import verify
-from docshare.server.dispatcher import deliver_due
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
+from docshare.server.workers.dispatcher import deliver_due
 from tests.api.hooks import HOOKS, change_hook, create, listed
 from tests.api.table import UNKNOWN_UUID
 from tests.support.cast import Person, World
@@ -271,7 +271,7 @@ def test_a_test_for_which_there_is_no_place_is_refused_and_uses_up_no_unit(
     hook = listed(world.pia)[0]["uuid"]
     left = []
     for _ in range(12):  # more than are allowed in a minute
-        monkeypatch.setattr("docshare.server.services.webhooks._TRIAL_WAIT_S", 0)
+        monkeypatch.setattr("docshare.server.services.webhooks.webhooks._TRIAL_WAIT_S", 0)
         refused = try_out(world.pia, hook)
         assert (refused.status_code, refused.get_json()["code"]) == (503, "unavailable")
         assert int(refused.headers["Retry-After"]) > 0

@@ -25,10 +25,10 @@ import requests
 
 from docshare.contract.wire import instant
 from docshare.server.backup import reading
-from docshare.server.blobs import Blobs
-from docshare.server.db import Store
-from docshare.server.migrations import migrate
 from docshare.server.runtime import token
+from docshare.server.store.blobs import Blobs
+from docshare.server.store.database import Store
+from docshare.server.store.migrations import migrate
 from tests.benchmarks.side_by_side import SMALLEST, amount, side_by_side
 from tests.support.clock import START
 from tests.support.pdfs import simple_pdf

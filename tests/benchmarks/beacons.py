@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from docshare.server import runtime as outside
-from docshare.server.blobs import Blobs
 from docshare.server.config import Config
-from docshare.server.db import Store
-from docshare.server.limits import Limits
-from docshare.server.migrations import migrate
+from docshare.server.http.rate_limits import Limits
 from docshare.server.rules.page_window import Window
 from docshare.server.rules.reading import parse_body, stored_text
 from docshare.server.runtime import Runtime
-from docshare.server.services import links, viewing
+from docshare.server.services.links import links
+from docshare.server.services.readership import viewing
+from docshare.server.store.blobs import Blobs
+from docshare.server.store.database import Store
+from docshare.server.store.migrations import migrate
 from tests.benchmarks.side_by_side import SMALLEST, side_by_side
 from tests.support.clock import Clock
 from tests.support.reader import DESKTOP

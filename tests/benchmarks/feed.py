@@ -18,10 +18,11 @@ from typing import Any
 
 from docshare.contract.plans import Plan
 from docshare.server.config import Config
-from docshare.server.instance import open_instance
 from docshare.server.runtime import Runtime
-from docshare.server.services import accounts, callers, feed
-from docshare.server.services.callers import Caller
+from docshare.server.services.accounts import accounts, callers
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.events import feed
+from docshare.server.store.instance import open_instance
 from tests.benchmarks.side_by_side import amount, side_by_side
 
 SMALL = 10_000

@@ -20,9 +20,9 @@ from werkzeug.test import Client
 from docshare.contract.plans import Plan
 from docshare.server.app import create_app
 from docshare.server.config import Config
-from docshare.server.instance import open_instance
-from docshare.server.services import accounts
-from docshare.server.services.files import FileRow
+from docshare.server.services.accounts import accounts
+from docshare.server.services.files.files import FileRow
+from docshare.server.store.instance import open_instance
 from tests.benchmarks.side_by_side import amount, bound, side_by_side
 
 FILES = 100_000

@@ -13,8 +13,8 @@ from statistics import median
 from docshare.contract.limits import RatePolicy
 from docshare.server.pdf.engine import Engine
 from docshare.server.rules import guesses
-from docshare.server.services import account_passwords
-from docshare.server.services.guessing import Lock
+from docshare.server.services.accounts import passwords
+from docshare.server.services.links.guessing import Lock
 from tests.benchmarks.side_by_side import amount, bound
 from tests.support.cast import World, make_runtime, make_world
 from tests.support.clock import Clock
@@ -35,7 +35,7 @@ def took(world: World, email: str) -> float:
 def main(rounds: int) -> int:
     """Measure and print; returns the exit code."""
     free = RatePolicy("free", 10**6, 1_000, "x")
-    account_passwords._LOCK = Lock(free, free)
+    passwords._LOCK = Lock(free, free)
     guesses.wait_ms = lambda wrong, since: 0  # type: ignore[assignment]
     with tempfile.TemporaryDirectory() as folder:
         clock = Clock()

@@ -14,13 +14,15 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from statistics import median
 
-from docshare.server import migrations
 from docshare.server.config import Config
-from docshare.server.db import Store
-from docshare.server.instance import open_instance
 from docshare.server.runtime import Runtime
-from docshare.server.services import accounts, callers, readership, readership_sessions
-from docshare.server.services.callers import Caller
+from docshare.server.services.accounts import accounts, callers
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.readership import report
+from docshare.server.services.readership import sessions as readership_sessions
+from docshare.server.store import migrations
+from docshare.server.store.database import Store
+from docshare.server.store.instance import open_instance
 from tests.benchmarks.side_by_side import amount, bound, side_by_side
 
 RAW_TARGET = 1.3
@@ -90,7 +92,7 @@ def statements(rt: Runtime, caller: Caller) -> list[str]:
     seen: list[str] = []
     connection = rt.db.sqlite.connection()
     connection.set_trace_callback(seen.append)
-    readership.report(rt, caller, UUID)
+    report.report(rt, caller, UUID)
     connection.set_trace_callback(None)
     return seen
 
@@ -98,7 +100,7 @@ def statements(rt: Runtime, caller: Caller) -> list[str]:
 def seconds(rt: Runtime, caller: Caller) -> float:
     """One report."""
     begun = time.perf_counter()
-    found = readership.report(rt, caller, UUID)
+    found = report.report(rt, caller, UUID)
     taken = time.perf_counter() - begun
     assert found.summary.sessions == found.summary.views > 0
     return taken

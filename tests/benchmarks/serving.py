@@ -20,9 +20,9 @@ from docshare.server.api.early import make_judge
 from docshare.server.api.problems import draw_error
 from docshare.server.app import create_app
 from docshare.server.config import Config
-from docshare.server.instance import open_instance
-from docshare.server.listener import Accept, Refuse, make_server
-from docshare.server.services import accounts
+from docshare.server.http.listener import Accept, Refuse, make_server
+from docshare.server.services.accounts import accounts
+from docshare.server.store.instance import open_instance
 
 CONNECTIONS = 16
 THREADS = 8

@@ -21,8 +21,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from docshare.server.blobs import Blobs
-from docshare.server.listener import Accept, Head, Refuse, Server, make_server
+from docshare.server.http.listener import Accept, Head, Refuse, Server, make_server
+from docshare.server.store.blobs import Blobs
 from tests.benchmarks.side_by_side import amount, bound, side_by_side
 
 GB = 1024**3

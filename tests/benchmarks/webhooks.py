@@ -24,11 +24,13 @@ import stripe
 
 from docshare.contract.plans import Plan
 from docshare.server.config import Config
-from docshare.server.dispatcher import SENDERS, Dispatcher
-from docshare.server.instance import open_instance
 from docshare.server.rules.deliveries import PER_ACCOUNT, PER_WEBHOOK
 from docshare.server.runtime import Runtime
-from docshare.server.services import accounts, activity, callers, webhooks
+from docshare.server.services.accounts import accounts, callers
+from docshare.server.services.events import activity
+from docshare.server.services.webhooks import webhooks
+from docshare.server.store.instance import open_instance
+from docshare.server.workers.dispatcher import SENDERS, Dispatcher
 from tests.support.clock import Clock
 from tests.support.receivers import ALLOWED, BAD_HABITS, OK, Hit, Receiver, hurried, receiver_at
 from tests.support.source import Script, silent

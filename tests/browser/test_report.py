@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page
 
 from docshare.report import Material
 from docshare.report.standalone import document
-from docshare.server.services import viewing
+from docshare.server.services.readership import viewing
 from tests.support import reports
 from tests.support.axe import serious
 from tests.support.browsing import DESKTOP, PHONE, visitor

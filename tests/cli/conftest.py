@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.uploads import PDF, Shelf
+from tests.cli.commands.uploads import PDF, Shelf
 from tests.support.fakefeed import FakeApi, FakeTime, fake_api
 from tests.support.shell import Shell
 

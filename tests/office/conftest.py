@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from docshare.contract.problems import Problem
-from docshare.server.blobs import Part
 from docshare.server.office import convert as converting
 from docshare.server.office.convert import Converter, find_program
 from docshare.server.office.process import Jailed
+from docshare.server.store.blobs import Part
 from tests.support import office
 
 Put = Callable[[bytes, str], Path]

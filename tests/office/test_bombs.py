@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from docshare.server.blobs import Part
 from docshare.server.office.convert import Converter
 from docshare.server.office.detect import kind_of
+from docshare.server.store.blobs import Part
 from tests.office.conftest import refused
 from tests.support import office
 

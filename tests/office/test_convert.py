@@ -12,9 +12,9 @@ from pathlib import Path
 import pypdfium2
 import pytest
 
-from docshare.server.blobs import Part
 from docshare.server.office import convert as converting
 from docshare.server.office.convert import Converter
+from docshare.server.store.blobs import Part
 from tests.office.conftest import processes, refused
 from tests.support import office
 from tests.support.waiting import eventually

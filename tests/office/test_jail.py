@@ -14,10 +14,10 @@ import pikepdf
 import pypdfium2
 import pytest
 
-from docshare.server.blobs import Part
 from docshare.server.office import convert as converting
 from docshare.server.office.convert import Converter
 from docshare.server.office.prescan import Linked
+from docshare.server.store.blobs import Part
 from tests.office.conftest import processes
 from tests.support import office
 

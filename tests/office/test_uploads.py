@@ -13,8 +13,9 @@ import pytest
 from werkzeug.test import TestResponse
 
 from docshare.client import Client
-from docshare.server import runtime, shell
+from docshare.server import runtime
 from docshare.server.config import Config
+from docshare.server.http import views
 from docshare.server.office.convert import Converter
 from tests.office.conftest import refused
 from tests.support import office
@@ -50,7 +51,7 @@ def heavy(size: int) -> bytes:
 def converting_with(world: World, program: Path | None) -> Converter:
     """Let ``world`` convert with ``program``."""
     converter = Converter(world.rt.blobs.tmp, program)
-    shell.attach(world.app, replace(world.rt, converter=converter))
+    views.attach(world.app, replace(world.rt, converter=converter))
     return converter
 
 

@@ -11,8 +11,8 @@ import pytest
 import requests
 
 from docshare.server.pdf.child import BrokenWorkerError, Child
-from docshare.server.pdf.confine import LAYERS
 from docshare.server.pdf.probe import Confinement
+from docshare.server.pdf.worker.confine import LAYERS
 from tests.support.pdfs import simple_pdf
 from tests.support.served import home, start
 from tests.support.waiting import eventually

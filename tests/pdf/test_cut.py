@@ -10,9 +10,9 @@ import pypdfium2
 import pytest
 from PIL import Image, ImageChops
 
-from docshare.server.pdf import leaks
-from docshare.server.pdf.documents import Refused
 from docshare.server.pdf.engine import Derivation, Engine, Mark, Unrenderable
+from docshare.server.pdf.worker import leaks
+from docshare.server.pdf.worker.documents import Refused
 from tests.support import pdfs
 from tests.support.leaky import WINDOW, leaky
 

@@ -13,9 +13,9 @@ import pytest
 from pikepdf import Stream
 from PIL import Image, ImageChops
 
-from docshare.server.pdf import comparison
-from docshare.server.pdf.documents import Document, Refused
 from docshare.server.pdf.engine import Derivation, Engine, Mark, Unrenderable
+from docshare.server.pdf.worker import comparison
+from docshare.server.pdf.worker.documents import Document, Refused
 from tests.support import inheriting, pdfs
 
 Put = Callable[..., Path]

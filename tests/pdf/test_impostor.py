@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from docshare.server import pdf
-from docshare.server.pdf import answers, worker
+from docshare.server.pdf import answers
 from docshare.server.pdf import child as child_module
 from docshare.server.pdf.child import BrokenWorkerError, Child, Reply
 from docshare.server.pdf.engine import Engine, Unrenderable
+from docshare.server.pdf.worker import main
 from tests.support.pdfs import simple_pdf
 
 Put = Callable[..., Path]
@@ -127,8 +128,8 @@ def test_a_page_of_text_is_taken() -> None:
 def test_a_worker_shortens_a_page_that_says_more_than_an_answer_holds() -> None:
     rows = [[0.12345, 0.12345, 0.12345, 0.12345, "\u2022", 270]] * 100_000
     links = [[0, 0, 1, 1, {"page": 2}]] * 100
-    body = worker._shortened({"width": 612, "height": 792, "boxes": rows, "links": links})
-    assert 3 << 20 < len(body) <= worker.MAX_JSON
+    body = main._shortened({"width": 612, "height": 792, "boxes": rows, "links": links})
+    assert 3 << 20 < len(body) <= main.MAX_JSON
     page = answers.checked(Reply({}, body), answers.page_text)
     assert len(page.boxes) > 50_000
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from docshare.server.logs import JsonLines, Lines
-from tests.listener.rig import eventually
+from tests.http.rig import eventually
 
 
 @pytest.fixture

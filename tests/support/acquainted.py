@@ -2,7 +2,8 @@
 
 from flask.testing import FlaskClient
 
-from docshare.server.services import links, viewers
+from docshare.server.services.links import links
+from docshare.server.services.readership import viewers
 from tests.support.cast import World
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from werkzeug.test import TestResponse
 
-from docshare.server.services import tokens
+from docshare.server.services.files import tokens
 from tests.support.cast import World
 
 DAY = 86_400_000

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from docshare.server.services import oauth_clients
+from docshare.server.services.oauth import clients
 from tests.support.cast import Person, World
 from tests.support.owner import signed_in
 
@@ -88,7 +88,7 @@ def make_app(
     world: World, person: Person | None = None, *, public: bool = False, redirects: tuple[str, ...] = (REDIRECT,)
 ) -> App:
     """An app that asks ``person`` (Pia unless given)."""
-    made = oauth_clients.create(world.rt, "Sales <dashboard>", list(redirects), public=public)
+    made = clients.create(world.rt, "Sales <dashboard>", list(redirects), public=public)
     return App(world, signed_in(world, person or world.pia), made["clientId"], made.get("clientSecret"))
 
 

@@ -12,20 +12,20 @@ from werkzeug.test import TestResponse
 from docshare.contract.plans import Plan
 from docshare.server import runtime as outside
 from docshare.server.app import create_app, put_behind
-from docshare.server.blobs import Blobs
 from docshare.server.config import Config
-from docshare.server.db import Store
-from docshare.server.jwts import Jwts
-from docshare.server.limits import Limits
-from docshare.server.mailer import Mailer
-from docshare.server.migrations import migrate
+from docshare.server.http.rate_limits import Limits
 from docshare.server.office.convert import Converter, find_program
 from docshare.server.outbound.exchange import Outbound
+from docshare.server.outbound.jwts import Jwts
+from docshare.server.outbound.mail import Mailer
 from docshare.server.pdf.engine import Engine
 from docshare.server.pdf.pages import PageStore
 from docshare.server.runtime import Runtime
-from docshare.server.services import accounts
-from docshare.server.vault import Vault
+from docshare.server.services.accounts import accounts
+from docshare.server.store.blobs import Blobs
+from docshare.server.store.database import Store
+from docshare.server.store.migrations import migrate
+from docshare.server.store.vault import Vault
 from tests.support.clock import Clock
 from tests.support.pdfs import simple_pdf
 

@@ -12,7 +12,7 @@ from typing import Any
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from docshare.server.services import sign_in
+from docshare.server.services.accounts import sign_in
 from tests.api.hooks import URL, create, find_everything
 from tests.support.app import App, make_app
 from tests.support.cast import World

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Browser
 
-from docshare.server.services import viewing
+from docshare.server.services.readership import viewing
 from tests.support.browsing import visitor
 from tests.support.cast import World
 from tests.support.sitting import Sitting

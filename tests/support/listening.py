@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import requests
 
-from docshare.cli.context import current
+from docshare.cli.framework.context import current
 from docshare.contract.signing import sign
 from tests.support.pdfs import simple_pdf
 from tests.support.served import COMMAND, Served

@@ -23,7 +23,7 @@ from rich.text import Text
 
 import docshare.server
 from docshare.server.pdf.engine import Engine
-from docshare.server.services import viewing
+from docshare.server.services.readership import viewing
 from tests.support.browsing import DESKTOP, PHONE, desk_settings, launch, visitor
 from tests.support.cast import World, make_runtime, make_world
 from tests.support.owner import put, signed_in

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from docshare.server.instance import Instance, announce, instance_key
-from docshare.server.lock import DirectoryLock
+from docshare.server.store.instance import Instance, announce, instance_key
+from docshare.server.store.lock import DirectoryLock
 from tests.support.cast import World
 from tests.support.timed import listening
 

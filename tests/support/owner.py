@@ -4,7 +4,7 @@ from typing import Any
 
 from flask.testing import FlaskClient
 
-from docshare.server.services import sign_in
+from docshare.server.services.accounts import sign_in
 from tests.support.cast import Person, World
 
 

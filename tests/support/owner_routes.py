@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
 from tests.api.hooks import change_hook
 from tests.support.cookie_routes import PASSWORD, Desk, Row, form, with_password
 from tests.support.receivers import happen

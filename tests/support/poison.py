@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from itertools import cycle
 from typing import Any
 
-from docshare.server.services import rollups
-from docshare.server.services.callers import digest
+from docshare.server.services.accounts.callers import digest
+from docshare.server.services.readership import rollups
 from tests.support.cast import World
 from tests.support.leaving import EVERYTHING, RECT
 from tests.support.owner import put

@@ -17,11 +17,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from docshare.contract.wire import instant
-from docshare.server.dispatcher import deliver_due
 from docshare.server.outbound.addresses import Permit
 from docshare.server.outbound.exchange import Outbound, Request
 from docshare.server.runtime import Runtime
-from docshare.server.services import activity
+from docshare.server.services.events import activity
+from docshare.server.workers.dispatcher import deliver_due
 from tests.support.cast import Person, World
 from tests.support.source import Script, answer, endless, raw, silent
 

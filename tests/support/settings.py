@@ -5,7 +5,8 @@ from typing import Any
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts, tokens
+from docshare.server.services.accounts import accounts
+from docshare.server.services.files import tokens
 from tests.contract.settings_table import ABSENT, ASSET
 from tests.support.cast import Person, World
 

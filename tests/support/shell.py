@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from docshare.cli.context import Context
+from docshare.cli.framework.context import Context
 from docshare.cli.main import main
 from tests.support.fakefeed import FakeTime
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from docshare.server.api.early import make_judge
 from docshare.server.api.problems import draw_error
-from docshare.server.listener import Server, make_server
+from docshare.server.http.listener import Server, make_server
 from tests.support.cast import World
 from tests.support.clock import START, Clock
 

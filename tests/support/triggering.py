@@ -4,7 +4,7 @@ from typing import Any
 
 from werkzeug.test import TestResponse
 
-from docshare.server.instance import instance_key
+from docshare.server.store.instance import instance_key
 from tests.support.cast import World
 from tests.support.pdfs import simple_pdf
 from tests.support.rows import count

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from docshare.contract.problems import Problem
-from docshare.server.blobs import Part
 from docshare.server.office.convert import Converter
 from docshare.server.office.scan import scan
 from docshare.server.pdf.child import BrokenWorkerError, Child
 from docshare.server.pdf.probe import Confinement
+from docshare.server.store.blobs import Part
 from tests.support.pdfs import simple_pdf
 from tests.torture import payload
 

@@ -14,10 +14,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from docshare.contract.wire import instant
-from docshare.server import jobs
-from docshare.server.dispatcher import deliver_due
 from docshare.server.pdf.engine import Engine
-from docshare.server.services import activity_feed, burning, deliveries, sign_in, sweeps, viewing
+from docshare.server.services.accounts import sign_in
+from docshare.server.services.events import activity_feed
+from docshare.server.services.files import burn
+from docshare.server.services.operations import sweeps
+from docshare.server.services.readership import viewing
+from docshare.server.services.webhooks import deliveries
+from docshare.server.workers import jobs
+from docshare.server.workers.dispatcher import deliver_due
 from tests.support.anonymous import share
 from tests.support.app import make_app
 from tests.support.cast import BASE_URL, World, leave, make_runtime, make_world
@@ -59,7 +64,7 @@ def _burned(world: World) -> dict[str, Any]:
 
 def _bytes_of_a_burned_file(world: World) -> Probe:
     _burned(world)
-    return lambda: burning.burn_due(world.rt) == 0
+    return lambda: burn.burn_due(world.rt) == 0
 
 
 def _reopening(world: World) -> Probe:

@@ -24,12 +24,12 @@ from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, parse_settings
 from docshare.contract.viewer import normalise
 from docshare.server.api import sheets
-from docshare.server.blobs import Blobs
-from docshare.server.headers import content_disposition
-from docshare.server.multipart import FormError, FormParser
+from docshare.server.http.headers import content_disposition
+from docshare.server.http.multipart import FormError, FormParser
 from docshare.server.pdf.engine import Engine
 from docshare.server.rules import webhook_url
 from docshare.server.rules.names import MAX_BYTES, clean_name
+from docshare.server.store.blobs import Blobs
 from tests.contract.settings_table import DEFAULT_LOOKS
 
 _NOBODY = webhook_url.Allowed(frozenset(), ())

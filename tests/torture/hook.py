@@ -5,8 +5,8 @@ from typing import Any
 
 from docshare.contract.problems import Problem
 from docshare.server.office import prescan
-from docshare.server.pdf import confine, derive, imagemark, inspect, palette, picture, render, text
-from docshare.server.pdf.lint import clean, report
+from docshare.server.pdf.worker import confine, derive, image_mark, inspect, palette, picture, render, text
+from docshare.server.pdf.worker.lint import clean, report
 from tests.torture import payload
 
 
@@ -31,7 +31,7 @@ def arm(at: payload.Targets) -> None:
     take_over(render, "jpeg", lambda document, page, width, mark: width, str.encode)
     take_over(inspect, "page_sizes", lambda document, most: most, str.encode)
     take_over(derive, "document", lambda file, job: job["first"], str.encode)
-    take_over(imagemark, "stamped", lambda file, mark: mark, str.encode)
+    take_over(image_mark, "stamped", lambda file, mark: mark, str.encode)
     take_over(picture, "redrawn", lambda file, media_type: media_type, str.encode)
     take_over(clean, "copy", lambda file, keep_title: keep_title, str.encode)
     take_over(report, "report", lambda documents, job: job["budget_s"], str.encode)

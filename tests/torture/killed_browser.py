@@ -21,7 +21,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from docshare.server.pdf.engine import Engine
-from docshare.server.services import viewing
+from docshare.server.services.readership import viewing
 from tests.support.browsing import CHROMIUM, DESKTOP, SWITCHES, at_page
 from tests.support.cast import World, make_runtime, make_world
 from tests.support.pdfs import A4, simple_pdf

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from docshare.server.pdf.engine import Engine
-from docshare.server.services.viewing import SESSION_STARTS
+from docshare.server.services.readership.viewing import SESSION_STARTS
 from tests.support.cast import World, make_runtime, make_world
 from tests.support.clock import Clock
 from tests.support.reader import DESKTOP, Reader, everybody_leaves, views

@@ -16,7 +16,8 @@ from hypothesis.stateful import initialize, precondition, rule, run_state_machin
 from docshare.contract.plans import Plan
 from docshare.contract.wire import instant
 from docshare.server.pdf.engine import Engine
-from docshare.server.services import accounts, sweeps
+from docshare.server.services.accounts import accounts
+from docshare.server.services.operations import sweeps
 from tests.support.modelled import CONTENTS, DAY, HOUR, MINUTE, SLOTS, Model, ModelFile, ModelHook, ModelVariant, tally
 
 _TRASH_DAYS = {"basic": 7, "pro": 30}

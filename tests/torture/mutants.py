@@ -28,16 +28,18 @@ class Guard(NamedTuple):
 
 
 MODULES: dict[str, Guard] = {
-    "auth": Guard("docshare/server/services/callers.py", ("tests/api/test_auth.py", "tests/api/test_manage_tokens.py")),
+    "auth": Guard(
+        "docshare/server/services/accounts/callers.py", ("tests/api/test_auth.py", "tests/api/test_manage_tokens.py")
+    ),
     "plans": Guard(
         "docshare/contract/features.py", ("tests/contract/test_features.py", "tests/contract/test_plans.py")
     ),
-    "addresses": Guard("docshare/server/outbound/addresses.py", ("tests/server/test_addresses.py",)),
+    "addresses": Guard("docshare/server/outbound/addresses.py", ("tests/outbound/test_addresses.py",)),
     "urls": Guard("docshare/server/rules/webhook_url.py", ("tests/rules/test_webhook_url.py",)),
     "trimming": Guard("docshare/server/rules/page_window.py", ("tests/rules/test_page_window.py",)),
     "signing": Guard("docshare/contract/signing.py", ("tests/contract/test_signing.py",)),
-    "retry": Guard("docshare/server/services/dispatching.py", ("tests/jobs/test_deliveries.py",)),
-    "turns": Guard("docshare/server/rules/deliveries.py", ("tests/jobs/test_dispatcher.py", "tests/rules")),
+    "retry": Guard("docshare/server/services/webhooks/dispatch.py", ("tests/workers/test_deliveries.py",)),
+    "turns": Guard("docshare/server/rules/deliveries.py", ("tests/workers/test_dispatcher.py", "tests/rules")),
 }
 
 

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
 from tests.support.cast import BASE_URL, World
 from tests.support.leaky import WINDOW, leaky
 from tests.support.owner import put, signed_in

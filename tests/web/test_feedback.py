@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
 from tests.support.cast import World
 from tests.support.leaving import EVERYTHING, RECT, WRITES, Hand
 from tests.support.owner import put, signed_in

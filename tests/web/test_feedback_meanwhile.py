@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.services import readers
+from docshare.server.services.readership import readers
 from tests.support.cast import World
 from tests.support.leaving import EVERYTHING, WRITES, Hand
 from tests.support.owner import put

@@ -7,7 +7,8 @@ import pytest
 
 from docshare.contract.plans import Plan
 from docshare.server.rules.feedback import BOUNDS, Bound
-from docshare.server.services import accounts, mail
+from docshare.server.services.accounts import accounts
+from docshare.server.services.operations import mail
 from tests.support.acquainted import invited
 from tests.support.cast import World
 from tests.support.leaving import EVERYTHING, Hand, activity

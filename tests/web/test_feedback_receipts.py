@@ -7,7 +7,8 @@ import pytest
 
 from docshare.contract.plans import Plan
 from docshare.server.rules.feedback import BOUNDS, Bound
-from docshare.server.services import accounts, hotspots
+from docshare.server.services.accounts import accounts
+from docshare.server.services.files import hotspots
 from tests.support.cast import World
 from tests.support.images import frame
 from tests.support.leaving import Hand, activity

@@ -12,7 +12,7 @@ import pytest
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
-from docshare.server.services import purging
+from docshare.server.services.files import purge
 from tests.contract.settings_table import ASSET, FORM
 from tests.support.cast import World
 from tests.support.guest import PAGES, Guest
@@ -352,5 +352,5 @@ def test_a_dead_link_stays_dead_and_an_unknown_one_unknown(world: World, file: S
 def test_nothing_of_what_readers_gave_outlives_the_file(world: World, inside: Inside) -> None:
     found = world.rt.db.row("SELECT id FROM files")
     assert found is not None
-    purging.purge(world.rt, found[0])
+    purge.purge(world.rt, found[0])
     assert "ada@a.example" not in json.dumps(everything(world))

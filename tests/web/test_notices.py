@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from docshare.server.services import mail, muting
-from docshare.server.services.muting import NOTICES
+from docshare.server.services.operations import mail, unsubscribe
+from docshare.server.services.operations.unsubscribe import NOTICES
 from tests.support.cast import World
 from tests.support.leaving import EVERYTHING, Hand
 from tests.support.mailbox import Mailbox, text_of
@@ -52,7 +52,7 @@ def note(world: World, made: dict[str, Any]) -> None:
 def of(world: World, kind: str, who: str = "pia") -> str:
     """The path of the link of ``who``."""
     ((ident,),) = world.rt.db.rows("SELECT id FROM accounts WHERE email = ?", (f"{who}@example.com",))
-    return muting.link(world.rt, ident, kind).removeprefix(world.rt.config.base_url)
+    return unsubscribe.link(world.rt, ident, kind).removeprefix(world.rt.config.base_url)
 
 
 def test_a_notice_says_how_to_switch_it_off(world: World, made: dict[str, Any], box: Mailbox) -> None:
@@ -72,7 +72,7 @@ def test_the_link_stays_whole_however_long_the_name_of_the_server_is(make: Calla
         world = make(smtp_url=box.url, base_url=f"https://{'d' * 60}.{'e' * 60}.{'f' * 60}.example.com")
         with world.rt.db.write():
             ((ident,),) = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'pia@example.com'")
-            mail.enqueue(world.rt, "pia@example.com", "One", "A text.\n", notice=(ident, muting.VIEWS))
+            mail.enqueue(world.rt, "pia@example.com", "One", "A text.\n", notice=(ident, unsubscribe.VIEWS))
         assert mail.send_due(world.rt) == 1
     link = f"{world.rt.config.base_url}{of(world, 'views')}"
     assert f"List-Unsubscribe: <{link}>\r\n".encode() in box.raw[0]
@@ -136,10 +136,10 @@ def test_a_webhook_that_was_disabled_is_such_a_notice(world: World) -> None:
     assert set(NOTICES) == {"views", "comments", "webhooks"}
     with world.rt.db.write():
         ((ident,),) = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'pia@example.com'")
-        mail.enqueue(world.rt, "pia@example.com", "One", "A text.\n", notice=(ident, muting.WEBHOOKS))
+        mail.enqueue(world.rt, "pia@example.com", "One", "A text.\n", notice=(ident, unsubscribe.WEBHOOKS))
     world.http.post(of(world, "webhooks"), data=ONE_CLICK)
     with world.rt.db.write():
-        mail.enqueue(world.rt, "pia@example.com", "Two", "A text.\n", notice=(ident, muting.WEBHOOKS))
+        mail.enqueue(world.rt, "pia@example.com", "Two", "A text.\n", notice=(ident, unsubscribe.WEBHOOKS))
     assert mail.list_outbox(world.rt) == []
 
 

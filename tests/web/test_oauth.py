@@ -7,8 +7,9 @@ import pytest
 from authlib.oauth2.rfc8414 import AuthorizationServerMetadata
 
 from docshare.contract.problems import Problem
-from docshare.server.jobs import JOBS
-from docshare.server.services import callers, oauth, oauth_clients, sign_in
+from docshare.server.services.accounts import callers, sign_in
+from docshare.server.services.oauth import clients, grants
+from docshare.server.workers.jobs import JOBS
 from tests.support.app import REDIRECT, VERIFIER, App, answer_in, make_app
 from tests.support.cast import BASE_URL, INVALID_TOKEN, World
 from tests.support.owner import signed_in
@@ -320,15 +321,15 @@ def test_an_account_sees_what_it_granted_and_takes_it_back(app: App) -> None:
     tokens = app.tokens()
     pia = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'pia@example.com'")[0][0]
     mal = world.rt.db.rows("SELECT id FROM accounts WHERE email = 'mal@example.com'")[0][0]
-    (granted,) = oauth.list_apps(world.rt, pia)
+    (granted,) = grants.list_apps(world.rt, pia)
     assert granted["name"] == "Sales <dashboard>"
     assert granted["scopes"] == ["files:read", "readership:read"]
-    assert oauth.list_apps(world.rt, mal) == []
-    assert not oauth.revoke_app(world.rt, mal, granted["uuid"])
+    assert grants.list_apps(world.rt, mal) == []
+    assert not grants.revoke_app(world.rt, mal, granted["uuid"])
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 200
-    assert oauth.revoke_app(world.rt, pia, granted["uuid"])
+    assert grants.revoke_app(world.rt, pia, granted["uuid"])
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
-    assert oauth.list_apps(world.rt, pia) == []
+    assert grants.list_apps(world.rt, pia) == []
 
 
 def test_an_upload_of_a_grant_that_ended_while_it_arrived_is_refused(app: App) -> None:
@@ -342,7 +343,7 @@ def test_an_upload_of_a_grant_that_ended_while_it_arrived_is_refused(app: App) -
 
 def test_removing_a_client_ends_what_was_granted_to_it(app: App) -> None:
     tokens = app.tokens()
-    oauth_clients.remove(app.world.rt, app.client_id)
+    clients.remove(app.world.rt, app.client_id)
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
     assert app.owner.get(app.address()).status_code == 400
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from docshare.server.services import sign_in
+from docshare.server.services.accounts import sign_in
 from tests.support.app import REDIRECT, make_app
 from tests.support.cast import BASE_URL, World
 

@@ -8,7 +8,9 @@ from flask.testing import FlaskClient
 
 from docshare.contract.plans import Plan
 from docshare.server.rules import reading
-from docshare.server.services import accounts, deliveries, mail
+from docshare.server.services.accounts import accounts
+from docshare.server.services.operations import mail
+from docshare.server.services.webhooks import deliveries
 from tests.support.app import make_app
 from tests.support.cast import Person, World
 from tests.support.owner import signed_in

@@ -7,7 +7,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
 from tests.support.anonymous import share
 from tests.support.cast import Person, World
 from tests.support.owner import signed_in

@@ -5,7 +5,8 @@ import io
 import pytest
 from flask.testing import FlaskClient
 
-from docshare.server.services import callers, trash
+from docshare.server.services.accounts import callers
+from docshare.server.services.files import trash
 from tests.support.cast import World
 from tests.support.forms import Form
 from tests.support.markup import Node

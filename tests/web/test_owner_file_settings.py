@@ -11,7 +11,7 @@ from docshare.contract import fields
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS, Setting
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
 from tests.contract.settings_table import CASES, LOOKS, Case, Look, allows
 from tests.support.cast import World
 from tests.support.forms import Form

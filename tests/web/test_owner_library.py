@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from docshare.server.services import sign_in
+from docshare.server.services.accounts import sign_in
 from tests.support.anonymous import share
 from tests.support.cast import BASE_URL, Person, World
 from tests.support.owner import put, signed_in

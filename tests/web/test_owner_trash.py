@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
 from tests.support.cast import Person, World
 from tests.support.owner import put, signed_in
 from tests.support.pressing import text_of, token_in

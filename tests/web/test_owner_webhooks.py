@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.contract.signing import verify
-from docshare.server.dispatcher import deliver_due
+from docshare.server.workers.dispatcher import deliver_due
 from tests.api.hooks import URL, change_hook, create, find_everything, listed
 from tests.support.cast import Person, World
 from tests.support.owner import signed_in

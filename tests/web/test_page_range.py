@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
 from tests.support.cast import World
 from tests.support.owner import put, signed_in
 from tests.support.pdfs import Sheet, lines_content, sheets_pdf

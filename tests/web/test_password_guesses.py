@@ -23,9 +23,9 @@ def made(world: World) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashing takes its time on purpose; here hundreds of passwords are tried. One test checks the real one."""
-    from docshare.server.services import passwords
+    from docshare.server.services.links import share_passwords
 
-    monkeypatch.setattr(passwords, "matches", lambda stored, password: password == "right" and bool(stored))
+    monkeypatch.setattr(share_passwords, "matches", lambda stored, password: password == "right" and bool(stored))
 
 
 def guess(world: World, made: dict[str, Any], address: str, password: str = "wrong") -> int:

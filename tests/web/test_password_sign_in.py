@@ -8,7 +8,8 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from docshare.server.services import account_passwords, passwords
+from docshare.server.services.accounts import passwords as account_passwords
+from docshare.server.services.links import share_passwords
 from tests.support.cast import BASE_URL, World
 from tests.support.owner import signed_in
 from tests.support.pressing import press
@@ -35,7 +36,7 @@ def cheap(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """A world in which Pia's password is ``GOOD`` and looking at one takes no time: here hundreds are tried."""
     with world.rt.db.write():
         world.rt.db.execute("UPDATE accounts SET password_hash = 'of pia' WHERE email = 'pia@example.com'")
-    monkeypatch.setattr(passwords, "matches", lambda stored, password: (stored, password) == ("of pia", GOOD))
+    monkeypatch.setattr(share_passwords, "matches", lambda stored, password: (stored, password) == ("of pia", GOOD))
     return world
 
 
@@ -179,7 +180,7 @@ def test_the_hash_of_nobody_costs_as_much_as_every_other() -> None:
     """Known by its parameters; the times themselves are in the next test."""
     stored = account_passwords._NOBODYS
     assert stored.split("$")[1:4] == ["argon2id", "v=19", "m=19456,t=2,p=1"]
-    assert not passwords.matches(stored, "")
+    assert not share_passwords.matches(stored, "")
 
 
 @pytest.mark.usefixtures("pia")
@@ -336,14 +337,14 @@ def test_removing_it_leaves_links_only(world: World, pia: FlaskClient) -> None:
 def test_a_password_that_changes_while_it_is_looked_at_signs_nobody_in(
     world: World, pia: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = passwords.matches
+    real = share_passwords.matches
 
     def slow(stored: str, password: str) -> bool:
         fits = real(stored, password)
-        monkeypatch.setattr(passwords, "matches", real)
+        monkeypatch.setattr(share_passwords, "matches", real)
         assert press(pia, "/account/password", password="another good password").status_code == 303
         return fits
 
-    monkeypatch.setattr(passwords, "matches", slow)
+    monkeypatch.setattr(share_passwords, "matches", slow)
     answer: Any = enter(world)
     assert (answer.status_code, holds_a_session(answer)) == (403, False)

@@ -8,7 +8,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import MB, Plan
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
 from tests.api.door import form
 from tests.contract.settings_table import CTA
 from tests.support.app import make_app

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from docshare.server import jobs
-from docshare.server.services import denials
+from docshare.server.services.links import denials
+from docshare.server.workers import jobs
 from tests.support.anonymous import share
 from tests.support.cast import World, make_runtime
 from tests.support.guest import Guest

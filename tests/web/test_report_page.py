@@ -7,7 +7,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts, viewing
+from docshare.server.services.accounts import accounts
+from docshare.server.services.readership import viewing
 from tests.support.cast import Person, World
 from tests.support.leaving import EVERYTHING, Hand
 from tests.support.markup import Node, parse

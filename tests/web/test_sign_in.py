@@ -6,7 +6,7 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from docshare.server.services import sign_in
+from docshare.server.services.accounts import sign_in
 from tests.support.cast import BASE_URL, World
 
 COOKIE = "docshare_session"

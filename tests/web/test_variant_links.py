@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from docshare.server.services import hotspots
+from docshare.server.services.files import hotspots
 from tests.api.test_qr import decode
 from tests.support.cast import World
 from tests.support.guest import PAGES
@@ -275,7 +275,7 @@ def test_a_canonical_link_is_found_by_one_indexed_question(
     world: World, made: dict[str, Any], variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Variants cost the canonical link nothing: they are looked for where no file was found."""
-    from docshare.server.services import links
+    from docshare.server.services.links import links
 
     asked: list[tuple[str, Any]] = []
     run = world.rt.db.sqlite.execute_sql

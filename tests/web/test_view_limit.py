@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.services import burning
+from docshare.server.services.files import burn
 from tests.support.cast import World
 from tests.support.guest import PAGES, Guest
 from tests.support.owner import put, signed_in
@@ -112,14 +112,14 @@ def test_when_the_file_burns_its_readers_read_on_until_the_sweep_and_nobody_else
     assert statuses(stranger) == {410}
     for minutes in (1, 28):
         world.clock.advance(minutes=minutes)
-        assert burning.burn_due(world.rt) == 0
+        assert burn.burn_due(world.rt) == 0
         for guest in (first, last):
             assert statuses(guest) == {200}
             assert guest.is_in()
     assert reader.tell(input=True) == 204
     assert views(world, made["uuid"]) == 1
     world.clock.advance(minutes=1)
-    assert burning.burn_due(world.rt) == 1
+    assert burn.burn_due(world.rt) == 1
     for guest in (first, last):
         assert statuses(guest) == {410}
         assert guest.looks().status_code == 410

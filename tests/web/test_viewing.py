@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.services import sign_in
+from docshare.server.services.accounts import sign_in
 from tests.support.cast import Person, World
 from tests.support.reader import DESKTOP, Reader, everything, feed, sessions, views
 

@@ -7,7 +7,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from docshare.contract.plans import Plan
-from docshare.server.services import accounts
+from docshare.server.services.accounts import accounts
 from tests.support.cast import World
 from tests.support.owner import put, signed_in
 from tests.support.reader import everything

@@ -62,19 +62,19 @@ def rows(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _exit_codes() -> Iterator[str]:
-    from docshare.cli.exits import MEANINGS
+    from docshare.cli.framework.exits import MEANINGS
 
     return rows((str(int(code)), meaning) for code, meaning in MEANINGS.items())
 
 
 def _global_options() -> Iterator[str]:
-    from docshare.cli.tree import global_options
+    from docshare.cli.reference.tree import global_options
 
     return rows((f"{', '.join(option.names)} {option.metavar}".strip(), option.help) for option in global_options())
 
 
 def _plans() -> Iterator[str]:
-    from docshare.cli.text import human_size
+    from docshare.cli.terminal.text import human_size
     from docshare.contract.plans import DAY, PLAN_LIMITS
 
     table = []

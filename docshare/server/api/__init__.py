@@ -9,8 +9,8 @@ from docshare.server.api import problems
 from docshare.server.api.auth import NOWHERE, Admission, Entrance, Tally, admit
 from docshare.server.api.ratelimit import rate_headers, unattributed
 from docshare.server.api.routes import ROUTES, Route
-from docshare.server.multipart import FORM, FORM_ERROR
-from docshare.server.shell import client_address, rt
+from docshare.server.http.multipart import FORM, FORM_ERROR
+from docshare.server.http.views import client_address, rt
 
 _ENTRANCES: dict[str, Entrance] = {f"api:{route.operation}": route.entrance for route in ROUTES}
 

@@ -2,10 +2,11 @@
 
 from flask import Response
 
-from docshare.server.api import answers, represent
-from docshare.server.services import files
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.api import answers
+from docshare.server.api.represent import resources as represent
+from docshare.server.http.views import rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.files import files
 
 
 def show(caller: Caller) -> Response:

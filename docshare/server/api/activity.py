@@ -3,10 +3,11 @@
 from flask import Response, request
 
 from docshare.contract.streams import ACTIVITY, parse_kinds, parse_limit, parse_since
-from docshare.server.api import answers, represent
-from docshare.server.services import activity_feed
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.api import answers
+from docshare.server.api.represent import resources
+from docshare.server.http.views import rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.events import activity_feed
 
 
 def list_activity(caller: Caller) -> Response:
@@ -15,4 +16,4 @@ def list_activity(caller: Caller) -> Response:
     kinds = parse_kinds(args.get("kind"))
     since, limit = parse_since(args.get("since"), ACTIVITY.largest), parse_limit(args.get("limit"))
     rows = activity_feed.page(rt(), caller, since=since, limit=limit, file=args.get("file"), kinds=kinds)
-    return answers.json([represent.activity_row(row) for row in rows])
+    return answers.json([resources.activity_row(row) for row in rows])

@@ -8,7 +8,7 @@ from typing import IO, Any
 from flask import Response, request
 from werkzeug.wsgi import wrap_file
 
-from docshare.server import compression
+from docshare.server.http import compression
 
 JSON_TYPE = "application/json"
 _ENCODE = _json.JSONEncoder(separators=(",", ":")).encode

@@ -15,11 +15,11 @@ from docshare.contract.scopes import Lane
 from docshare.server.api import session_lane
 from docshare.server.api.ratelimit import rate_problem
 from docshare.server.api.session_lane import HeaderOf
-from docshare.server.instance import instance_key
-from docshare.server.limits import Allowance, address_key, untouched
+from docshare.server.http.rate_limits import Allowance, address_key, untouched
 from docshare.server.runtime import Runtime
-from docshare.server.services import design_tokens
-from docshare.server.services.callers import Caller, authenticate, invalid
+from docshare.server.services.accounts.callers import Caller, authenticate, invalid
+from docshare.server.services.designs import tokens
+from docshare.server.store.instance import instance_key
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _by_design(rt: Runtime, authorization: str | None, address: str) -> Admissio
     if not allowance.allowed:
         return Admission(allowance, refusal=rate_problem(allowance))
     try:
-        caller = design_tokens.caller(rt, authorization)
+        caller = tokens.caller(rt, authorization)
     except Problem as problem:
         return Admission(allowance, refusal=problem)
     allowance = rt.limits.hit(DESIGN_USER, caller.design_user, limit)

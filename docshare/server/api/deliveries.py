@@ -3,10 +3,11 @@
 from flask import Response, request
 
 from docshare.contract.streams import INT64_MAX, parse_limit, parse_since
-from docshare.server.api import answers, represent_deliveries
-from docshare.server.services import deliveries
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.api import answers
+from docshare.server.api.represent import deliveries as represent_deliveries
+from docshare.server.http.views import rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.webhooks import deliveries
 
 
 def list_deliveries(caller: Caller, webhook: str) -> Response:

@@ -3,11 +3,12 @@
 from flask import Response
 
 from docshare.contract.wire import present
-from docshare.server.api import answers, represent, represent_designs
+from docshare.server.api import answers
 from docshare.server.api.bodies import json_object
-from docshare.server.services import design_tool
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.api.represent import designs, resources
+from docshare.server.http.views import rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.designs import publish as design_tool
 
 
 def publish(caller: Caller) -> Response:
@@ -20,8 +21,8 @@ def publish(caller: Caller) -> Response:
             {
                 "uuid": file.uuid,
                 "shortId": file.short_id,
-                "shareUrl": represent.share_url(base_url, file.short_id),
-                "qrUrl": represent_designs.qr_url(base_url, file.short_id),
+                "shareUrl": resources.share_url(base_url, file.short_id),
+                "qrUrl": designs.qr_url(base_url, file.short_id),
                 "claimToken": published.tokens.claim,
                 "manageToken": published.tokens.manage,
                 "palette": file.palette,
@@ -36,4 +37,4 @@ def status(caller: Caller) -> Response:
     """``POST /design-tool/design/status``: what became of a design. Spec gap: of one that this user has not shared,
     ``claimed`` and ``publishedByOther`` are all there is to tell."""
     told = design_tool.status(rt(), caller, json_object())
-    return answers.json(represent_designs.status(rt().config.base_url, told))
+    return answers.json(designs.status(rt().config.base_url, told))

@@ -13,7 +13,7 @@ from docshare.contract.problems import MEDIA_TYPE
 from docshare.contract.scopes import BEARER, LANES, OPERATIONS, SCOPES, Lane
 from docshare.contract.wire import present
 from docshare.server.api import answers
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
 
 _LOOK_AGAIN = "private, no-cache"  # a browser may keep the document, and asks whether it has changed
 

@@ -9,14 +9,14 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
 
 from docshare.contract.problems import Problem
-from docshare.server import health
 from docshare.server.api.auth import NOWHERE, Admission, Tally, admit
 from docshare.server.api.problems import http_problem, refuse, under_api, wrong_method
 from docshare.server.api.routes import ROUTES, Route
+from docshare.server.http import health
+from docshare.server.http.uploads import FORM_OVERHEAD
+from docshare.server.http.verdicts import Accept, Head, Judge, Verdict
+from docshare.server.http.views import forwarded_address
 from docshare.server.runtime import Runtime
-from docshare.server.shell import forwarded_address
-from docshare.server.uploads import FORM_OVERHEAD
-from docshare.server.verdicts import Accept, Head, Judge, Verdict
 
 SMALL_BODY = 1 << 20  # bytes of any body that is no upload
 BEACON_BODY = 64 << 10

@@ -4,11 +4,12 @@ from flask import Response, request
 
 from docshare.contract.problems import Problem
 from docshare.contract.streams import STREAMS, parse_limit, parse_since, parse_type
-from docshare.server.api import answers, represent
+from docshare.server.api import answers
 from docshare.server.api.problems import draw_plain
-from docshare.server.services import feed
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.api.represent import resources
+from docshare.server.http.views import rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.events import feed
 
 
 def list_events(caller: Caller) -> Response:
@@ -31,4 +32,4 @@ def _page(caller: Caller, stream: str) -> Response:
         # Spec: Errors. This one 403 is plain text.
         return draw_plain(problem)
     # Gate rows hold what readers wrote, each beside the others.
-    return answers.json([represent.feed_row(stream, row) for row in rows], compress=stream != "gate")
+    return answers.json([resources.feed_row(stream, row) for row in rows], compress=stream != "gate")

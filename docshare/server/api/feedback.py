@@ -4,10 +4,11 @@ from flask import Response
 
 from docshare.contract.proofing import ANNOTATION_COLUMNS, MARK_COLUMNS
 from docshare.contract.wire import instant
-from docshare.server.api import answers, represent_feedback, sheets
-from docshare.server.services import feedback
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.api import answers, sheets
+from docshare.server.api.represent import feedback as represent_feedback
+from docshare.server.http.views import rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.feedback import feedback
 
 
 def page_marks(caller: Caller, name: str) -> Response:

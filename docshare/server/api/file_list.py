@@ -15,8 +15,8 @@ from operator import itemgetter
 from typing import Any
 
 from docshare.contract.wire import instant
-from docshare.server.api import represent
-from docshare.server.services.files import FileRow
+from docshare.server.api.represent import resources
+from docshare.server.services.files.files import FileRow
 
 Draw = Callable[[FileRow], str]
 
@@ -68,7 +68,7 @@ def _drawer(base_url: str, row: FileRow) -> Draw:
     """What draws every row of the shape of ``row``."""
 
     def slowly(row: FileRow) -> str:
-        return json.dumps(represent.file(base_url, row), separators=(",", ":"))
+        return json.dumps(resources.file(base_url, row), separators=(",", ":"))
 
     filling = _filling(slowly(row._replace(**_markers(row))))
     return filling if filling(row) == slowly(row) else slowly

@@ -8,14 +8,15 @@ from flask import Response, request
 
 from docshare.contract.problems import Problem
 from docshare.contract.wire import instant
-from docshare.server import uploads
-from docshare.server.api import answers, file_list, represent
-from docshare.server.compression import open_gzip
-from docshare.server.headers import content_disposition
-from docshare.server.multipart import FORM, FORM_ERROR, ReceivedFile
-from docshare.server.services import files, intake
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.api import answers, file_list
+from docshare.server.api.represent import resources as represent
+from docshare.server.http import uploads
+from docshare.server.http.compression import open_gzip
+from docshare.server.http.headers import content_disposition
+from docshare.server.http.multipart import FORM, FORM_ERROR, ReceivedFile
+from docshare.server.http.views import rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.files import files, intake
 
 _HELD_BYTES = 1 << 20  # of an answer that stands in memory
 

@@ -4,12 +4,15 @@ from flask import Response, request
 
 from docshare.contract.problems import Problem
 from docshare.contract.wire import present
-from docshare.server.api import answers, represent
+from docshare.server.api import answers
 from docshare.server.api.bodies import json_object
 from docshare.server.api.files import received_file
-from docshare.server.services import claiming, replacing, trash
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.api.represent import resources
+from docshare.server.http.views import rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.files import claim as claiming
+from docshare.server.services.files import replace as replacing
+from docshare.server.services.files import trash
 
 _REPLACED = "The document was replaced; its link stays the same."
 
@@ -31,14 +34,14 @@ def replace(caller: Caller, name: str) -> Response:
         "clearedAnnotations": result.cleared_annotations,
         "pageRangeEmpty": result.page_range_empty or None,
         "emptyVariants": result.empty_variants or None,
-        **represent.remarks(_REPLACED, result.warning, result.left_out),
+        **resources.remarks(_REPLACED, result.warning, result.left_out),
     }
     return answers.json(present(found))
 
 
 def restore(caller: Caller, name: str) -> Response:
     """``POST /files/{id}/restore``: the file out of the trash. An addition."""
-    return answers.json(represent.file(rt().config.base_url, trash.restore(rt(), caller, name)))
+    return answers.json(resources.file(rt().config.base_url, trash.restore(rt(), caller, name)))
 
 
 def claim(caller: Caller) -> Response:
@@ -47,6 +50,6 @@ def claim(caller: Caller) -> Response:
     if not isinstance(token, str) or not token:
         raise Problem("bad_request", "claimToken must be a text.")
     claimed = claiming.claim(rt(), caller, token)
-    link = represent.share_url(rt().config.base_url, claimed.short_id)
+    link = resources.share_url(rt().config.base_url, claimed.short_id)
     message = "The file belongs to your account."
     return answers.json({"uuid": claimed.uuid, "shortId": claimed.short_id, "shareUrl": link, "message": message})

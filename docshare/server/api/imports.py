@@ -3,10 +3,11 @@
 from flask import Response
 
 from docshare.contract.wire import present
-from docshare.server.api import answers, bodies, represent
-from docshare.server.services import imports
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.api import answers, bodies
+from docshare.server.api.represent import resources
+from docshare.server.http.views import rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.files import imports
 
 
 def create(caller: Caller) -> Response:
@@ -17,7 +18,7 @@ def create(caller: Caller) -> Response:
     result = {
         "uuid": made.uuid,
         "shortId": made.short_id,
-        "shareUrl": represent.share_url(rt().config.base_url, made.short_id),
+        "shareUrl": resources.share_url(rt().config.base_url, made.short_id),
         "palette": made.palette,
         "republished": made.republished,
         "contentVersion": made.content_version if of_design else None,

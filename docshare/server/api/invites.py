@@ -2,21 +2,22 @@
 
 from flask import Response
 
-from docshare.server.api import answers, bodies, represent
-from docshare.server.services import invites
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.api import answers, bodies
+from docshare.server.api.represent import resources
+from docshare.server.http.views import rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.links import invites
 
 
 def list_invites(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/invites``: all of them, newest first."""
     base_url = rt().config.base_url
-    return answers.json([represent.invite(base_url, row) for row in invites.list_invites(rt(), caller, name)])
+    return answers.json([resources.invite(base_url, row) for row in invites.list_invites(rt(), caller, name)])
 
 
 def create(caller: Caller, name: str) -> Response:
     """``POST /files/{id}/invites``: 201 and the new invitation, 200 and the standing one of that address."""
     row, is_new = invites.create(rt(), caller, name, bodies.json_object())
-    response = answers.json(represent.invite(rt().config.base_url, row))
+    response = answers.json(resources.invite(rt().config.base_url, row))
     response.status_code = 201 if is_new else 200
     return response

@@ -9,12 +9,12 @@ from werkzeug.routing import Map
 
 from docshare.contract.problems import MEDIA_TYPE, PROBLEMS, Problem
 from docshare.contract.scopes import CHALLENGE
-from docshare.server import faults
 from docshare.server.api.ratelimit import Headers, rate_headers, unattributed
-from docshare.server.limits import Allowance
+from docshare.server.http import faults
+from docshare.server.http.rate_limits import Allowance
+from docshare.server.http.verdicts import Refuse
+from docshare.server.http.views import rt
 from docshare.server.runtime import Runtime
-from docshare.server.shell import rt
-from docshare.server.verdicts import Refuse
 
 _CHALLENGED = (401, 403)  # Spec: Authentication 8
 _PLAIN_TYPE = "text/plain; charset=utf-8"

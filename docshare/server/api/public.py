@@ -2,10 +2,12 @@
 
 from flask import Response
 
-from docshare.server.api import answers, represent
+from docshare.server.api import answers
 from docshare.server.api.files import received_file
-from docshare.server.services import anonymous, public
-from docshare.server.shell import client_address, rt
+from docshare.server.api.represent import resources
+from docshare.server.http.views import client_address, rt
+from docshare.server.services.files import anonymous
+from docshare.server.services.links import public
 
 _KEEP = "The file is shared for 7 days. Keep the tokens: they are shown once."
 
@@ -14,8 +16,8 @@ def metadata(name: str) -> Response:
     """``GET /api/files/{id}/metadata``: the public facts of a link; 410 with why and since when for a dead one."""
     told = public.metadata(rt(), name, client_address())
     if told.alive:
-        return answers.json(represent.public_metadata(rt().config.base_url, told))
-    response = answers.json(represent.dead_link(told))
+        return answers.json(resources.public_metadata(rt().config.base_url, told))
+    response = answers.json(resources.dead_link(told))
     response.status_code = 410
     return response
 
@@ -28,9 +30,9 @@ def upload() -> Response:
         {
             "uuid": shared.file.uuid,
             "shortId": shared.file.short_id,
-            "shareUrl": represent.share_url(rt().config.base_url, shared.file.short_id),
+            "shareUrl": resources.share_url(rt().config.base_url, shared.file.short_id),
             "claimToken": shared.tokens.claim,
             "manageToken": shared.tokens.manage,
-            **represent.remarks(_KEEP, shared.warning, shared.left_out),
+            **resources.remarks(_KEEP, shared.warning, shared.left_out),
         }
     )

@@ -7,10 +7,11 @@ import qrcode
 from flask import Response
 from qrcode.constants import ERROR_CORRECT_M
 
-from docshare.server.api.represent import share_url
-from docshare.server.services import files, guessing
-from docshare.server.services.callers import Caller
-from docshare.server.shell import client_address, rt
+from docshare.server.api.represent.resources import share_url
+from docshare.server.http.views import client_address, rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.files import files
+from docshare.server.services.links import guessing
 
 PNG_TYPE = "image/png"
 _BOX_PIXELS = 10

@@ -3,10 +3,12 @@
 from flask import Response, request
 
 from docshare.contract.streams import SESSIONS, parse_limit, parse_since
-from docshare.server.api import answers, represent_readership
-from docshare.server.services import readership, readership_sessions
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.api import answers
+from docshare.server.api.represent import readership as represent_readership
+from docshare.server.http.views import rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.readership import report as readership
+from docshare.server.services.readership import sessions as readership_sessions
 
 
 def report(caller: Caller, name: str) -> Response:

@@ -39,8 +39,8 @@ from docshare.server.api import (
 )
 from docshare.server.api.auth import Entrance
 from docshare.server.runtime import Runtime
-from docshare.server.services import anonymous, intake, replacing
-from docshare.server.services import assets as asset_service
+from docshare.server.services.files import anonymous, intake, replace
+from docshare.server.services.files import assets as asset_service
 
 UploadJudge = Callable[[Runtime, Any, dict[str, str], int | None], int]
 """``(rt, caller, names in the path, least size of the file in bytes or None) -> largest file that may follow``; of a
@@ -91,7 +91,7 @@ def _new_file(rt: Runtime, caller: Any, _names: dict[str, str], size: int | None
 
 
 def _new_content(rt: Runtime, caller: Any, names: dict[str, str], size: int | None) -> int:
-    return replacing.admit(rt, caller, names["uuid"], size)
+    return replace.admit(rt, caller, names["uuid"], size)
 
 
 def _new_asset(rt: Runtime, caller: Any, names: dict[str, str], size: int | None) -> int:

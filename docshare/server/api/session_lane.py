@@ -10,10 +10,10 @@ from collections.abc import Callable
 from werkzeug.http import parse_cookie
 
 from docshare.contract.problems import Problem
+from docshare.server.http.views import own_page
 from docshare.server.runtime import Runtime
-from docshare.server.services import sign_in
-from docshare.server.services.callers import Caller
-from docshare.server.shell import own_page
+from docshare.server.services.accounts import sign_in
+from docshare.server.services.accounts.callers import Caller
 
 HeaderOf = Callable[[str], str | None]
 """The value of the request's header of that name (in lower case), None where it has none."""

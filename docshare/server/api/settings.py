@@ -3,9 +3,9 @@
 from flask import Response
 
 from docshare.server.api import answers, bodies
-from docshare.server.services import settings
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.files import settings
 
 
 def change(caller: Caller, name: str) -> Response:

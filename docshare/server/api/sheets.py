@@ -8,7 +8,7 @@ from flask import Response, request
 
 from docshare.contract.problems import Problem
 from docshare.contract.sheets import neutral
-from docshare.server.headers import content_disposition
+from docshare.server.http.headers import content_disposition
 
 _TYPE = "text/csv; charset=utf-8"
 

@@ -3,10 +3,11 @@
 from flask import Response, request
 
 from docshare.contract.problems import Problem
-from docshare.server.api import answers, bodies, represent
-from docshare.server.services import variants
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.api import answers, bodies
+from docshare.server.api.represent import resources
+from docshare.server.http.views import rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.links import variants
 
 _REDACT = "redact"
 
@@ -15,13 +16,13 @@ def list_variants(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/variants``: all of them, newest first."""
     base_url = rt().config.base_url
     rows = variants.list_variants(rt(), caller, name)
-    return answers.json({"variants": [represent.variant(base_url, row) for row in rows]}, compress=True)
+    return answers.json({"variants": [resources.variant(base_url, row) for row in rows]}, compress=True)
 
 
 def create(caller: Caller, name: str) -> Response:
     """``POST /files/{id}/variants``: 201 and the new variant; a body is not needed."""
     row = variants.create(rt(), caller, name, bodies.json_object())
-    response = answers.json(represent.variant(rt().config.base_url, row))
+    response = answers.json(resources.variant(rt().config.base_url, row))
     response.status_code = 201
     return response
 
@@ -29,7 +30,7 @@ def create(caller: Caller, name: str) -> Response:
 def update(caller: Caller, name: str, variant: str) -> Response:
     """``PUT /files/{id}/variants/{variantUuid}``: the variant as it is now."""
     row = variants.update(rt(), caller, name, variant, bodies.json_object())
-    return answers.json(represent.variant(rt().config.base_url, row))
+    return answers.json(resources.variant(rt().config.base_url, row))
 
 
 def delete(caller: Caller, name: str, variant: str) -> Response:

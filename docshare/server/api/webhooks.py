@@ -3,10 +3,12 @@
 from flask import Response, g
 
 from docshare.contract.problems import Problem
-from docshare.server.api import answers, auth, bodies, represent_webhooks
-from docshare.server.services import seats, webhooks
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.api import answers, auth, bodies
+from docshare.server.api.represent import webhooks as represent_webhooks
+from docshare.server.http.views import rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.operations import slots
+from docshare.server.services.webhooks import webhooks
 
 
 def create(caller: Caller) -> Response:
@@ -34,7 +36,7 @@ def test(caller: Caller, webhook: str) -> Response:
     try:
         outcome = webhooks.test(rt(), caller, webhook)
     except Problem as problem:
-        if seats.is_full(problem):
+        if slots.is_full(problem):
             g.admission = auth.give_back(rt(), g.admission)
         raise
     return answers.json(represent_webhooks.test_result(outcome))

@@ -8,10 +8,10 @@ from typing import Any
 
 from docshare.server.backup import durable, placing, reading
 from docshare.server.backup.manifest import CONFIG, DATABASE, VAULT_KEY
-from docshare.server.blobs import HOLD
-from docshare.server.lock import is_locked
-from docshare.server.migrations import STEPS
-from docshare.server.vault import Vault
+from docshare.server.store.blobs import HOLD
+from docshare.server.store.lock import is_locked
+from docshare.server.store.migrations import STEPS
+from docshare.server.store.vault import Vault
 
 PRIVATE = (".", DATABASE, VAULT_KEY, "instance.key", CONFIG, "blobs", "tmp", "cache")
 _UPLOADING_MS = 3_600_000  # beside a server, what is younger may be an upload that has no row yet

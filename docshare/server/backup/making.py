@@ -17,8 +17,8 @@ from docshare.server.backup import durable, reading
 from docshare.server.backup.archive import Progress, Sink
 from docshare.server.backup.manifest import CONFIG, DATABASE, VAULT_KEY, Content, Manifest, Member
 from docshare.server.backup.reading import Row
-from docshare.server.blobs import HOLD
-from docshare.server.lock import AlreadyLocked, DirectoryLock
+from docshare.server.store.blobs import HOLD
+from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
 _TRIES, _PAUSE_S = 100, 0.05  # a server that deletes looks at the lock for a moment
 

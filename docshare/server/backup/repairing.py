@@ -11,7 +11,7 @@ from docshare.contract.wire import instant
 from docshare.server.backup import placing
 from docshare.server.backup.checking import Check, Damage, Finding, exposed
 from docshare.server.backup.manifest import DATABASE
-from docshare.server.migrations import STEPS
+from docshare.server.store.migrations import STEPS
 
 FOUND = "lost-and-found"
 # Readers get a page that says the link is on hold, and not one that breaks; its owner can still replace the document.

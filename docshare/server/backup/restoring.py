@@ -28,7 +28,7 @@ from docshare.server.backup.manifest import (
 )
 from docshare.server.backup.placing import ASIDE, OLD_NAME, PARTIAL, READY, finish
 from docshare.server.backup.sources import Piece, Source
-from docshare.server.migrations import STEPS
+from docshare.server.store.migrations import STEPS
 
 _INCOMING = "incoming"  # the members as they come, below PARTIAL
 # Spec gap: a sign-in, or a token of an app, that was ended after the backup must not live again; people and apps sign

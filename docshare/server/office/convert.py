@@ -19,7 +19,6 @@ from typing import NamedTuple
 from docshare.contract.media import DOCUMENTS
 from docshare.contract.plans import MB
 from docshare.contract.problems import Problem
-from docshare.server.blobs import Part, remove
 from docshare.server.office import environment
 from docshare.server.office.jail import LEVELS, Order
 from docshare.server.office.package import open_package, refusal, rewrite
@@ -28,6 +27,7 @@ from docshare.server.office.process import Jailed, LateError, SetupError
 from docshare.server.office.profile import write_profile
 from docshare.server.office.scan import scan
 from docshare.server.office.slots import Slots
+from docshare.server.store.blobs import Part, remove
 
 MISSING_HINT = (
     "Export the document as PDF and upload that. The operator can install LibreOffice and restart the server "

@@ -23,7 +23,7 @@ from docshare.contract.problems import Problem
 from docshare.server.office.environment import python
 from docshare.server.office.package import refusal
 from docshare.server.office.prescan import Linked, prescan
-from docshare.server.pdf.confine import LAYERS, allow_seconds, confine, enter_process_namespace
+from docshare.server.pdf.worker.confine import LAYERS, allow_seconds, confine, enter_process_namespace
 
 TIMEOUT_S = 20.0
 _MEMORY_BYTES = 1 << 30

@@ -1,6 +1,5 @@
-"""PDF work: page counts, page images and page text, all made in confined worker processes.
+"""PDFs, opened only in confined worker processes.
 
-``engine`` and ``pages`` are what the server uses. ``worker`` and the modules it imports (``confine``, ``documents``,
-``inspect``, ``render``, ``text``, ``links``, ``derive``, ``warmup``) touch PDF bytes and run only inside the child
-processes. ``probe`` finds out how those are confined here.
+Read ``engine`` first: questions go in, values or refusals come out. ``pool`` and ``schedule`` decide whose job runs,
+``child`` is one process as its parent sees it, ``worker`` is what runs inside. Answers are checked in ``answers``.
 """

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import docshare
-from docshare.server.pdf.worker import MAX_JSON
+from docshare.server.pdf.worker.main import MAX_JSON
 
 START_TIMEOUT_S = 10.0  # for each of two attempts: on a busy host one in some hundreds hung
 _MAX_HEADER = 4096
@@ -113,7 +113,7 @@ class Child:
         )
         self._timeout_s = timeout_s
         self._rest = bytearray()
-        command = [sys.executable, "-P", "-m", "docshare.server.pdf.worker", str(memory_bytes), str(timeout_s)]
+        command = [sys.executable, "-P", "-m", "docshare.server.pdf.worker.main", str(memory_bytes), str(timeout_s)]
         command += ["edit"] * edits
         try:
             self._start(command)

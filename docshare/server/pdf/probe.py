@@ -4,7 +4,7 @@ import logging
 import threading
 
 from docshare.server.pdf.child import BrokenWorkerError, Child, LateWorkerError, Layers
-from docshare.server.pdf.confine import LAYERS
+from docshare.server.pdf.worker.confine import LAYERS
 
 _MEMORY_BYTES = 1 << 30
 _TIMEOUT_S = 10.0

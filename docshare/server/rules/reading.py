@@ -65,7 +65,7 @@ import json
 from typing import Any, NamedTuple
 
 from docshare.contract.problems import Problem
-from docshare.server.strict_json import parse_object
+from docshare.server.http.strict_json import parse_object
 
 OPENED_MS = 2_000  # nothing counts before the page has been open for so long
 STAYED_MS = 5_000  # visible time from which a session without input is more than a scanner's

@@ -1,1 +1,1 @@
-"""Use cases, one module per section of the specification."""
+"""Use cases, by noun: load, decide, write, emit. Never imports Flask, api or web; reads the clock once."""

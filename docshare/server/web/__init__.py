@@ -3,7 +3,10 @@
 from flask import Flask
 
 from docshare.server.runtime import Runtime
-from docshare.server.services import entry, marking, muting, page_range, viewing
+from docshare.server.services.files import page_range
+from docshare.server.services.links import entry, watermark
+from docshare.server.services.operations import unsubscribe
+from docshare.server.services.readership import viewing
 from docshare.server.web import (
     appearance,
     assets,
@@ -24,7 +27,7 @@ from docshare.server.web import (
 
 def prepare(rt: Runtime) -> None:
     """Make what the pages need of the instance, so that showing the first one stores nothing."""
-    for service in (viewing, page_range, marking, entry, muting):
+    for service in (viewing, page_range, watermark, entry, unsubscribe):
         service.prepare(rt)
 
 

@@ -3,8 +3,9 @@
 from flask import Blueprint, Response, request, send_file
 
 from docshare.contract.problems import Problem
-from docshare.server.services import assets, branding, settings
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.files import assets, settings
+from docshare.server.services.links import branding
 from docshare.server.web.public import open_link
 
 # Should a browser ever take one for a document, it must be able to do nothing.

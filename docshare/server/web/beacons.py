@@ -11,12 +11,14 @@ from flask import Blueprint, Response, request
 
 from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
-from docshare.server.limits import address_key
-from docshare.server.services import guessing, sign_in, viewing
-from docshare.server.services.links import Link
-from docshare.server.services.page_range import Sight
-from docshare.server.services.viewing import PageFacts, Sender
-from docshare.server.shell import client_address, client_country, rt
+from docshare.server.http.rate_limits import address_key
+from docshare.server.http.views import client_address, client_country, rt
+from docshare.server.services.accounts import sign_in
+from docshare.server.services.files.page_range import Sight
+from docshare.server.services.links import guessing
+from docshare.server.services.links.links import Link
+from docshare.server.services.readership import viewing
+from docshare.server.services.readership.viewing import PageFacts, Sender
 from docshare.server.web import viewer_cookie
 from docshare.server.web.sign_in import session_cookie
 

@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 
 from docshare.contract.plans import DAY
 from docshare.contract.wire import instant
-from docshare.server.services import branding
-from docshare.server.services.links import Link
-from docshare.server.services.settings import Looks
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.files.settings import Looks
+from docshare.server.services.links import branding
+from docshare.server.services.links.links import Link
 
 EXPIRY_CORNER = "bl"  # where the pill with the end of the link stands, away from the badge's usual place
 

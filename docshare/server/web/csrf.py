@@ -10,7 +10,7 @@ import hmac
 from flask import request
 
 from docshare.contract.problems import Problem
-from docshare.server.shell import own_page, rt
+from docshare.server.http.views import own_page, rt
 
 FIELD = "csrf"  # name of the form field, and of nothing else
 

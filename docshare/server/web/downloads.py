@@ -5,10 +5,10 @@ from flask import Blueprint, Response, make_response, redirect
 from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
 from docshare.server.api import answers
-from docshare.server.headers import content_disposition
-from docshare.server.limits import address_key
-from docshare.server.services import downloads
-from docshare.server.shell import client_address, client_country, rt
+from docshare.server.http.headers import content_disposition
+from docshare.server.http.rate_limits import address_key
+from docshare.server.http.views import client_address, client_country, rt
+from docshare.server.services.links import downloads
 from docshare.server.web import csrf, troubles, viewer_cookie
 from docshare.server.web.public import open_link
 from docshare.server.web.sign_in import session_cookie

@@ -11,12 +11,14 @@ from flask import Blueprint, Response, request
 
 from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
-from docshare.server.api import answers, represent_feedback
-from docshare.server.limits import address_key
-from docshare.server.services import annotations, feedback, marks, notes, readers, receipts, taps
-from docshare.server.services.readers import Reader
-from docshare.server.shell import client_address, rt
-from docshare.server.strict_json import parse_object
+from docshare.server.api import answers
+from docshare.server.api.represent import feedback as represent_feedback
+from docshare.server.http.rate_limits import address_key
+from docshare.server.http.strict_json import parse_object
+from docshare.server.http.views import client_address, rt
+from docshare.server.services.feedback import annotations, feedback, marks, notes, receipts
+from docshare.server.services.readership import readers, taps
+from docshare.server.services.readership.readers import Reader
 from docshare.server.web import csrf, viewer_cookie
 from docshare.server.web.beacons import loads_ahead
 from docshare.server.web.public import open_link

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from docshare.server.api import represent_feedback
-from docshare.server.services import hotspots, page_range, readers
-from docshare.server.services.links import Link
-from docshare.server.services.page_range import Sight
-from docshare.server.shell import rt
+from docshare.server.api.represent import feedback
+from docshare.server.http.views import rt
+from docshare.server.services.files import hotspots, page_range
+from docshare.server.services.files.page_range import Sight
+from docshare.server.services.links.links import Link
+from docshare.server.services.readership import readers
 from docshare.server.web.sign_in import session_cookie
 
 
@@ -24,7 +25,7 @@ def facts(link: Link, shown: Sight) -> dict[str, Any]:
             "receipt": offer.receipt,
             "owner": page_range.is_owner(rt(), link, session_cookie()),
         },
-        "hotspots": [represent_feedback.hotspot(base, row) for row in hotspots.shown(rt(), link, shown.window)],
+        "hotspots": [feedback.hotspot(base, row) for row in hotspots.shown(rt(), link, shown.window)],
     }
 
 

@@ -4,11 +4,12 @@ from flask import Blueprint, Response, make_response, redirect, request
 
 from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
-from docshare.server.limits import address_key
-from docshare.server.services import entry, page_range
-from docshare.server.services.entry import Offer
-from docshare.server.services.links import Link
-from docshare.server.shell import client_address, rt
+from docshare.server.http.rate_limits import address_key
+from docshare.server.http.views import client_address, rt
+from docshare.server.services.files import page_range
+from docshare.server.services.links import entry
+from docshare.server.services.links.entry import Offer
+from docshare.server.services.links.links import Link
 from docshare.server.web import csrf, gate_page, headers, refused, troubles, viewer_cookie
 from docshare.server.web.gate_page import VALUE, Attempt
 from docshare.server.web.public import embedded_link, found_link

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from flask import Response, make_response, render_template, request
 
 from docshare.contract.problems import Problem
-from docshare.server.services import entry
-from docshare.server.services.entry import Standing
-from docshare.server.services.links import Link
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.links import entry
+from docshare.server.services.links.entry import Standing
+from docshare.server.services.links.links import Link
 from docshare.server.web import viewer_cookie
 
 VALUE = "field-"  # before the key of a field in the form's names: a field may be called ``password``

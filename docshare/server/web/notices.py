@@ -2,9 +2,10 @@
 
 from flask import Blueprint, Response, make_response, render_template, request
 
-from docshare.server.services import guessing, muting
-from docshare.server.services.muting import Notice
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.links import guessing
+from docshare.server.services.operations import unsubscribe
+from docshare.server.services.operations.unsubscribe import Notice
 from docshare.server.web import troubles
 
 _ON = "on"
@@ -15,17 +16,17 @@ blueprint = Blueprint("notices", __name__)
 @blueprint.get("/notices/<token>")
 def show(token: str) -> Response:
     """A page with a button. Looking changes nothing: scanners of mail follow every link."""
-    return _page(token, muting.find(rt(), token))
+    return _page(token, unsubscribe.find(rt(), token))
 
 
 @blueprint.post("/notices/<token>")
 def change(token: str) -> Response:
     """Switch the notice off; with ``notices=on`` switch it on. Mail programs post ``List-Unsubscribe=One-Click``
     (RFC 8058). No cookie counts here, so a form of another site can do no more than one with the link can."""
-    notice = muting.find(rt(), token)
+    notice = unsubscribe.find(rt(), token)
     if notice is not None:
-        (muting.unmute if request.form.get("notices") == _ON else muting.mute)(rt(), notice)
-    return _page(token, muting.find(rt(), token))
+        (unsubscribe.unmute if request.form.get("notices") == _ON else unsubscribe.mute)(rt(), notice)
+    return _page(token, unsubscribe.find(rt(), token))
 
 
 def _page(token: str, notice: Notice | None) -> Response:

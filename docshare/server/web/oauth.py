@@ -11,9 +11,9 @@ from docshare.contract.limits import ADDRESS
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import SCOPES
 from docshare.server.api import answers
-from docshare.server.limits import address_key
-from docshare.server.services import sign_in
-from docshare.server.shell import client_address, rt
+from docshare.server.http.rate_limits import address_key
+from docshare.server.http.views import client_address, rt
+from docshare.server.services.accounts import sign_in
 from docshare.server.web import csrf, headers, returning, troubles
 from docshare.server.web.sign_in import session_cookie
 

@@ -27,9 +27,10 @@ from werkzeug.datastructures import MultiDict
 
 from docshare.contract.limits import URL_CHARS
 from docshare.contract.scopes import SCOPES, known_scopes
-from docshare.server.services import oauth, oauth_clients
-from docshare.server.services.oauth import Tokens
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.oauth import clients
+from docshare.server.services.oauth import grants as oauth
+from docshare.server.services.oauth.grants import Tokens
 
 _CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"]
 _GRANT_TYPES = ("authorization_code", "refresh_token")
@@ -42,7 +43,7 @@ _AT_MOST_ONCE = "A parameter is sent twice."
 class _Client:
     """A registered client, as Authlib asks about it."""
 
-    def __init__(self, row: oauth_clients.Client) -> None:
+    def __init__(self, row: clients.Client) -> None:
         self.row = row
 
     def get_client_id(self) -> str:
@@ -220,7 +221,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
 
     def query_client(self, client_id: str) -> _Client | None:
         """Called by Authlib."""
-        found = oauth_clients.find(rt(), client_id)
+        found = clients.find(rt(), client_id)
         return _Client(found) if found else None
 
     def get_authorization_grant(self, request: OAuth2Request) -> Any:

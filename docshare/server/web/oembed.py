@@ -10,13 +10,14 @@ from docshare.contract.limits import REQUESTS
 from docshare.contract.problems import Problem
 from docshare.contract.wire import present
 from docshare.server.api import answers
-from docshare.server.limits import address_key
+from docshare.server.http.rate_limits import address_key
+from docshare.server.http.views import client_address, rt
 from docshare.server.pdf.pages import WIDTHS
 from docshare.server.runtime import Runtime
-from docshare.server.services import links, page_range, public
-from docshare.server.services.links import Link
-from docshare.server.services.public import Notice
-from docshare.server.shell import client_address, rt
+from docshare.server.services.files import page_range
+from docshare.server.services.links import links, public
+from docshare.server.services.links.links import Link
+from docshare.server.services.links.public import Notice
 from docshare.server.web.public import embedded_link, found_link
 
 PROVIDER = "docshare"

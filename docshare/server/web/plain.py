@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from docshare.contract.problems import Problem
 from docshare.server.pdf.engine import Unrenderable
 from docshare.server.runtime import Runtime
-from docshare.server.services import page_range
-from docshare.server.services.links import Link
-from docshare.server.services.page_range import Sight
+from docshare.server.services.files import page_range
+from docshare.server.services.files.page_range import Sight
+from docshare.server.services.links.links import Link
 
 CHUNK = 10
 

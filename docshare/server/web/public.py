@@ -12,14 +12,15 @@ from functools import partial
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
 
 from docshare.contract.problems import Problem
+from docshare.server.http.views import client_address, rt
 from docshare.server.pdf.engine import Unrenderable
 from docshare.server.pdf.pages import WIDTHS
 from docshare.server.runtime import Runtime
-from docshare.server.services import downloads, entry, guessing, links, page_range, settings, tenants
-from docshare.server.services.entry import Standing
-from docshare.server.services.links import Link
-from docshare.server.services.page_range import Sight
-from docshare.server.shell import client_address, rt
+from docshare.server.services.files import page_range, settings, tenants
+from docshare.server.services.files.page_range import Sight
+from docshare.server.services.links import downloads, entry, guessing, links
+from docshare.server.services.links.entry import Standing
+from docshare.server.services.links.links import Link
 from docshare.server.web import (
     assets,
     branding,

@@ -3,9 +3,10 @@
 from flask import request
 
 from docshare.contract.problems import Problem
-from docshare.server.services import denials, sign_in
-from docshare.server.services.denials import Asker
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.accounts import sign_in
+from docshare.server.services.links import denials
+from docshare.server.services.links.denials import Asker
 from docshare.server.web.beacons import loads_ahead
 from docshare.server.web.sign_in import session_cookie
 

@@ -10,12 +10,16 @@ from docshare.contract.features import operation_plan
 from docshare.contract.problems import Problem
 from docshare.contract.wire import present
 from docshare.report import Material, Picture, draw, pictured_pages
-from docshare.server.api import represent_feedback, represent_readership
+from docshare.server.api.represent import feedback as represent_feedback
+from docshare.server.api.represent import readership
+from docshare.server.http.views import rt
 from docshare.server.pdf.pages import WIDTHS
 from docshare.server.runtime import Runtime
-from docshare.server.services import feedback, links, readership, sign_in
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.services.accounts import sign_in
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.feedback import feedback
+from docshare.server.services.links import links
+from docshare.server.services.readership import report
 from docshare.server.web import returning, troubles
 from docshare.server.web.sign_in import session_cookie
 
@@ -62,7 +66,7 @@ def _material(runtime: Runtime, caller: Caller, name: str) -> Material:
     file = found["file"]
     material = Material(found, runtime.clock(), code=f"/api/files/{file['shortId']}/qr-code")
     if _may(caller, "readership.pages"):
-        material = replace(material, pages=represent_readership.pages(readership.pages(runtime, caller, name)))
+        material = replace(material, pages=readership.pages(report.pages(runtime, caller, name)))
     if _may(caller, "readership.marks"):
         material = replace(
             material,
@@ -74,7 +78,7 @@ def _material(runtime: Runtime, caller: Caller, name: str) -> Material:
 
 
 def _report(runtime: Runtime, caller: Caller, name: str) -> dict[str, Any]:
-    return represent_readership.report(runtime.config.base_url, readership.report(runtime, caller, name))
+    return readership.report(runtime.config.base_url, report.report(runtime, caller, name))
 
 
 def _may(caller: Caller, operation: str) -> bool:

@@ -5,7 +5,7 @@ import re
 from flask import Response, make_response, render_template, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
 
 _COOKIE = "docshare_next"
 _SECONDS = 15 * 60  # a sign-in link works for ten minutes

@@ -6,8 +6,8 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.limits import SECOND
 from docshare.contract.problems import Problem
-from docshare.server.services import account_passwords, sign_in
-from docshare.server.shell import client_address, rt
+from docshare.server.http.views import client_address, rt
+from docshare.server.services.accounts import passwords, sign_in
 from docshare.server.web import csrf, returning
 
 blueprint = Blueprint("sign_in", __name__)
@@ -28,7 +28,7 @@ def enter_by_password() -> AnyResponse:
     email, password = request.form.get("email", ""), request.form.get("password", "")
     try:
         csrf.require_own_page()
-        return _entered(account_passwords.enter(rt(), email, password, client_address()))
+        return _entered(passwords.enter(rt(), email, password, client_address()))
     except Problem as problem:
         return _page(refusal=problem, email_typed=email[:_LONGEST])
 

@@ -14,9 +14,9 @@ from flask import Response, request
 
 from docshare.contract.limits import SECOND
 from docshare.contract.plans import DAY
-from docshare.server.services import entry
-from docshare.server.services.links import Link
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.links import entry
+from docshare.server.services.links.links import Link
 
 LIFETIME_MS = 180 * DAY
 

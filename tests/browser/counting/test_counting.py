@@ -8,7 +8,7 @@ import pytest
 import requests
 from playwright.sync_api import Browser, Error
 
-from docshare.server.services import sign_in
+from docshare.server.services.accounts import sign_in
 from tests.support.browsing import DESKTOP, PHONE, at_page, visitor
 from tests.support.counted import SECOND, Document, sitting
 from tests.support.sitting import HIDE, Sitting

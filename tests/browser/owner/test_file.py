@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from docshare.server.services import hotspots
+from docshare.server.services.files import hotspots
 from tests.contract.settings_table import FORM
 from tests.support.axe import serious
 from tests.support.browsing import PHONE, visitor

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from docshare.cli import reference
-from docshare.cli.tree import Command, resolved
-from docshare.cli.typer_compat import TyperCommand
+from docshare.cli.framework.app import TyperCommand
+from docshare.cli.reference import generate
+from docshare.cli.reference.tree import Command, resolved
 from tests.cli.tree.table import KINDS, LEAVES
 from tests.support.fakefeed import FakeTime
 from tests.support.shell import Shell
@@ -25,7 +25,7 @@ DRY = "--dry-run"
 
 @pytest.fixture(scope="module")
 def made() -> dict[str, str]:
-    return reference.files()
+    return generate.files()
 
 
 def test_the_table_has_every_command_and_no_other() -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from docshare.cli.text import cell_width
+from docshare.cli.terminal.text import cell_width
 from tests.cli.tree.table import LEAVES, Leaf
 from tests.cli.tree.town import Town
 from tests.support.shell import Ended

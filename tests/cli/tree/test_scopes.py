@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from docshare.cli.scopes import BY_COMMAND, scopes_of
-from docshare.cli.tree import resolved
+from docshare.cli.framework.scopes import BY_COMMAND, scopes_of
+from docshare.cli.reference.tree import resolved
 from docshare.contract.scopes import OPERATIONS, SCOPES
 from tests.cli.tree.table import LEAVES
 from tests.cli.tree.town import Town
@@ -63,7 +63,7 @@ def test_all_that_a_command_asks_for_is_stated(path: str) -> None:
 
 
 def test_the_table_names_commands_and_help_and_manual_show_it(town: Town) -> None:
-    from docshare.cli.man import pages
+    from docshare.cli.reference.man import pages
 
     root = resolved()
     leaves = {" ".join(command.path) for command in root.walk() if not command.children}
@@ -74,7 +74,7 @@ def test_the_table_names_commands_and_help_and_manual_show_it(town: Town) -> Non
 
 
 def test_the_hint_keeps_what_the_sign_in_allows_already(town: Town, holding: Callable[..., str]) -> None:
-    from docshare.cli.credentials import Credential, save
+    from docshare.cli.local.credentials import Credential, save
 
     url, home = town.shell.env["DOCSHARE_URL"], town.shell.home / "config"
     save(home, "scoped", Credential(url, holding("files:write", "profile"), scopes="files:write profile"))

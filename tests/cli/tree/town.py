@@ -21,9 +21,9 @@ import yaml
 from docshare.contract.signing import sign
 from docshare.server.api.early import make_judge
 from docshare.server.api.problems import draw_error
-from docshare.server.listener import make_server
+from docshare.server.http.listener import make_server
+from docshare.server.http.verdicts import Head, Verdict
 from docshare.server.pdf.engine import Engine
-from docshare.server.verdicts import Head, Verdict
 from tests.support.cast import World, leave, make_runtime, make_world
 from tests.support.clock import START, Clock
 from tests.support.designing import Studio, studio_at
@@ -33,12 +33,12 @@ from tests.support.owner import put, signed_in
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import Reader, everybody_leaves
 from tests.support.receivers import ALLOWED, Receiver, add_hook, receiver_at, run_out
+from tests.support.repository import ROOT
 from tests.support.shell import Ended, Shell
 from tests.support.source import make_certificate
 from tests.support.timed import running
 from tests.support.triggering import FORM, posted
 
-ROOT = Path(__file__).parents[3]
 SECRET = "whsec_" + "7e57" * 16
 _HAPPENED = ("file.downloaded", "note.created", "receipt.confirmed", "proofing.updated", "gate.completed")
 _OPEN = {

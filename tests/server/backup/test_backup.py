@@ -17,10 +17,10 @@ import pytest
 
 from docshare.server.backup import making, reading
 from docshare.server.backup.archive import TarSink
-from docshare.server.blobs import HOLD
-from docshare.server.jobs import JOBS, run
-from docshare.server.lock import DirectoryLock
-from docshare.server.services import purging
+from docshare.server.services.files import purge
+from docshare.server.store.blobs import HOLD
+from docshare.server.store.lock import DirectoryLock
+from docshare.server.workers.jobs import JOBS, run
 from tests.api import hooks
 from tests.support.cast import World
 from tests.support.clock import START
@@ -118,7 +118,7 @@ def test_a_directory_forgets_what_was_destroyed(operator: Operator, tmp_path: Pa
     operator.saved("kept")
     world.rt.db.sqlite.execute_sql("UPDATE files SET trashed_at = 1, purge_at = 1 WHERE uuid = ?", (made["uuid"],))
     world.clock.advance(days=60)
-    purging.purge(world.rt, *(row for (row,) in world.rt.db.rows("SELECT id FROM files WHERE trashed_at = 1")))
+    purge.purge(world.rt, *(row for (row,) in world.rt.db.rows("SELECT id FROM files WHERE trashed_at = 1")))
     operator.saved("kept")
     names = [path.name for path in (tmp_path / "kept" / "blobs").glob("*/*")]
     assert names == [hashlib.sha256(simple_pdf(pages=3)).hexdigest()]
@@ -136,7 +136,7 @@ def test_a_document_destroyed_meanwhile_is_saved_as_it_was_and_then_goes(operato
 
     def destroy(done: int, _total: int) -> None:
         if not destroyed and done > database:  # as soon as the database has been copied
-            purging.purge(world.rt, row)
+            purge.purge(world.rt, row)
             destroyed.append(world.rt.blobs.exists(blob))
 
     path = tmp_path / "saved.tar"
@@ -207,7 +207,7 @@ def _write(operator: Operator, stop: threading.Event, acknowledged: list[str], n
             else:
                 http.delete(f"/api/v1/files/{uuid}", headers=pia.headers)
                 ((row,),) = rt.db.rows("SELECT id FROM files WHERE uuid = ?", (uuid,))
-                purging.purge(rt, row)
+                purge.purge(rt, row)
 
 
 def _uuids(data: Path) -> list[str]:
@@ -250,7 +250,7 @@ def test_a_stream_is_the_archive_and_nothing_else(operator: Operator) -> None:
     operator.world.pia.upload()
     stream = bytearray()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("docshare.cli.context.Context.write", lambda self, data: stream.extend(data))
+        patched.setattr("docshare.cli.framework.context.Context.write", lambda self, data: stream.extend(data))
         assert operator.admin("backup", "-").code == 0
     done = operator.admin("restore", "-", "--json", data=operator.place / "new", stdin=bytes(stream))
     assert (done.code, done.json["files"]) == (0, 1)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from docshare.server.blobs import HOLD
-from docshare.server.lock import DirectoryLock
+from docshare.server.store.blobs import HOLD
+from docshare.server.store.lock import DirectoryLock
 from tests.support.cast import World
 from tests.support.clock import START
 from tests.support.pdfs import simple_pdf

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from docshare.server.backup import placing, restoring, sources
-from docshare.server.blobs import HOLD
 from docshare.server.config import Config
-from docshare.server.instance import open_instance
-from docshare.server.lock import is_locked
+from docshare.server.store.blobs import HOLD
+from docshare.server.store.instance import open_instance
+from docshare.server.store.lock import is_locked
 from tests.support.pdfs import simple_pdf
 from tests.support.saved import Operator
 from tests.support.served import COMMAND, home

@@ -15,9 +15,9 @@ import pytest
 
 from docshare.server.backup import restoring
 from docshare.server.backup.manifest import START, VERSION
-from docshare.server.blobs import HOLD
-from docshare.server.lock import DirectoryLock
 from docshare.server.pdf.engine import Engine
+from docshare.server.store.blobs import HOLD
+from docshare.server.store.lock import DirectoryLock
 from tests.api import hooks
 from tests.support.cast import leave, make_runtime, make_world
 from tests.support.clock import Clock

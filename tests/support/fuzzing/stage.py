@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docshare.contract.limits import RatePolicy
-from docshare.server.limits import Allowance, Limits
+from docshare.server.http.rate_limits import Allowance, Limits
 from tests.support.cast import Person, World
 from tests.support.designing import Studio, studio_at
 from tests.support.owner import signed_in

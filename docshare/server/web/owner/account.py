@@ -11,9 +11,11 @@ from docshare.contract.problems import Problem
 from docshare.contract.scopes import SCOPES
 from docshare.contract.wire import parse_instant
 from docshare.report import words
-from docshare.server.services import account_passwords, accounts, muting, oauth, sign_in
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.accounts import accounts, passwords, sign_in
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.oauth import grants
+from docshare.server.services.operations import unsubscribe
 from docshare.server.web.owner import plan_words
 from docshare.server.web.owner.desk import Owner, done, form, page, shown
 
@@ -66,7 +68,7 @@ def revoke_key(owner: Owner, uuid: str) -> AnyResponse:
 @form
 def revoke_app(owner: Owner, uuid: str) -> AnyResponse:
     """Take back what an app was granted. 404 for another's."""
-    if not oauth.revoke_app(rt(), owner.caller.account_id, uuid):
+    if not grants.revoke_app(rt(), owner.caller.account_id, uuid):
         raise Problem("not_found", "There is no such app.", hint="It may have been revoked before.")
     return done(_HERE, "The app has no access any more.")
 
@@ -84,7 +86,7 @@ def end_sessions(owner: Owner) -> AnyResponse:
 def set_password(owner: Owner) -> AnyResponse:
     """Set or change the password; other browsers are signed out."""
     try:
-        account_passwords.change(rt(), owner.caller, request.form.get("password", ""))
+        passwords.change(rt(), owner.caller, request.form.get("password", ""))
     except Problem as problem:
         return _page(owner, problem)
     return done(_HERE, "The password is set. Every other browser was signed out.")
@@ -94,13 +96,13 @@ def set_password(owner: Owner) -> AnyResponse:
 @form
 def remove_password(owner: Owner) -> AnyResponse:
     """Let sign-in links be the only way in."""
-    account_passwords.remove(rt(), owner.caller)
+    passwords.remove(rt(), owner.caller)
     return done(_HERE, "The password is removed. Every other browser was signed out.")
 
 
 def _muted(caller: Caller) -> list[str]:
     """The kinds of notices that are switched off."""
-    return [] if caller.account_id is None else muting.muted(rt(), caller.account_id)
+    return [] if caller.account_id is None else unsubscribe.muted(rt(), caller.account_id)
 
 
 def _page(owner: Owner, problem: Problem | None = None, **typed: str) -> Response:
@@ -117,8 +119,8 @@ def _page(owner: Owner, problem: Problem | None = None, **typed: str) -> Respons
         plan=plan_words.told(rt(), caller),
         keys=_keys(caller),
         apps=_apps(caller),
-        muted=[(muting.NOTICES[kind], muting.link(rt(), caller.account_id, kind)) for kind in _muted(caller)],
-        has_password=account_passwords.is_set(rt(), caller),
+        muted=[(unsubscribe.NOTICES[kind], unsubscribe.link(rt(), caller.account_id, kind)) for kind in _muted(caller)],
+        has_password=passwords.is_set(rt(), caller),
         least=ACCOUNT_PASSWORD_CHARS,
         most=PASSWORD_BYTES,
         others=words.plural(others, "other browser") if others else "no other",
@@ -141,7 +143,7 @@ def _apps(caller: Caller) -> list[_Row]:
             "since": _day(row["createdAt"]),
             "used": _day(row["lastUsedAt"]),
         }
-        for row in oauth.list_apps(rt(), caller.account_id)
+        for row in grants.list_apps(rt(), caller.account_id)
     ]
 
 

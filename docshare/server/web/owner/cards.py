@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from docshare.report.words import day_of, plural
-from docshare.server.api import represent
+from docshare.server.api.represent import resources
 from docshare.server.pdf.pages import WIDTHS
-from docshare.server.services.files import FileRow
-from docshare.server.services.library import Entry
+from docshare.server.services.files.files import FileRow
+from docshare.server.services.files.library import Entry
 from docshare.server.web.owner import wording
 
 _WIDTH = min(WIDTHS)  # pixels
@@ -29,7 +29,7 @@ class Card:
 def card(base_url: str, entry: Entry, now: int) -> Card:
     """The card of ``entry`` at ``now`` (ms)."""
     row, state, frozen = entry
-    file = represent.file(base_url, row)
+    file = resources.file(base_url, row)
     # The owner is asked for nothing and sees the whole document, so this is its own first page.
     picture = f"/{row.short_id}/pages/1-{_WIDTH}.jpg?v={row.content_version}" if state == "live" else None
     return Card(file, picture, _facts(row, now), _flags(file, row, state), _ended(row, state, frozen))

@@ -15,9 +15,9 @@ from flask import Response, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.problems import Problem
-from docshare.server.services import sign_in
-from docshare.server.services.callers import Caller
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.accounts import sign_in
+from docshare.server.services.accounts.callers import Caller
 from docshare.server.web import csrf, returning, troubles
 from docshare.server.web.sign_in import session_cookie
 

@@ -6,9 +6,9 @@ from werkzeug.wrappers import Response as AnyResponse
 from docshare.contract.plans import PLAN_LIMITS
 from docshare.contract.problems import Problem
 from docshare.report.words import day_of
-from docshare.server.services import files, library
-from docshare.server.services.library import ORDERS
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.files import files, library
+from docshare.server.services.files.library import ORDERS
 from docshare.server.web.owner import wording
 from docshare.server.web.owner.cards import card
 from docshare.server.web.owner.desk import Owner, done, form, page, shown

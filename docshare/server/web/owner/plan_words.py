@@ -15,8 +15,11 @@ from docshare.contract.limits import (
 from docshare.contract.plans import DAY, PLAN_LIMITS, Plan
 from docshare.report import words
 from docshare.server.runtime import Runtime
-from docshare.server.services import accounts, deliveries, files, mail, sign_in
-from docshare.server.services.callers import Caller
+from docshare.server.services.accounts import accounts, sign_in
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.files import files
+from docshare.server.services.operations import mail
+from docshare.server.services.webhooks import deliveries
 from docshare.server.web.owner.wording import size
 
 _INCLUDED = {

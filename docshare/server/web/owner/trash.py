@@ -6,10 +6,10 @@ from werkzeug.wrappers import Response as AnyResponse
 from docshare.contract.plans import DAY, PLAN_LIMITS
 from docshare.contract.problems import Problem
 from docshare.report.words import day_of, plural
-from docshare.server.services import files, library, trash
-from docshare.server.services.library import PAGE_FILES
-from docshare.server.services.trash import Trashed
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.files import files, library, trash
+from docshare.server.services.files.library import PAGE_FILES
+from docshare.server.services.files.trash import Trashed
 from docshare.server.web.owner import wording
 from docshare.server.web.owner.desk import Owner, done, form, page, shown
 from docshare.server.web.owner.paging import asked_page, steps

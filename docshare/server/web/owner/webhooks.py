@@ -14,12 +14,14 @@ from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.webhooks import DEFAULT_FORMAT, DISABLE_AFTER, FORMATS, KINDS, WEBHOOKS_PER_ACCOUNT
 from docshare.report import words
-from docshare.server.limits import address_key
-from docshare.server.services import deliveries, files, seats, webhooks
-from docshare.server.services.callers import Caller
-from docshare.server.services.deliveries import AttemptRow, DeliveryRow
-from docshare.server.services.webhooks import Created, WebhookRow
-from docshare.server.shell import client_address, rt
+from docshare.server.http.rate_limits import address_key
+from docshare.server.http.views import client_address, rt
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.files import files
+from docshare.server.services.operations import slots
+from docshare.server.services.webhooks import deliveries, webhooks
+from docshare.server.services.webhooks.deliveries import AttemptRow, DeliveryRow
+from docshare.server.services.webhooks.webhooks import Created, WebhookRow
 from docshare.server.web.owner.desk import Owner, done, form, page, shown
 
 blueprint = Blueprint("owner_webhooks", __name__)
@@ -99,7 +101,7 @@ def test(owner: Owner, uuid: str) -> AnyResponse:
     try:
         outcome = webhooks.test(rt(), owner.caller, uuid)
     except Problem as problem:
-        if seats.is_full(problem):
+        if slots.is_full(problem):
             rt().limits.give_back(*counted)
         raise
     if outcome.delivered:

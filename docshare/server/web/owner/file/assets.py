@@ -5,8 +5,8 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.media import ASSET_KINDS
 from docshare.contract.problems import Problem
-from docshare.server.services import assets, settings
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.files import assets, settings
 from docshare.server.web.owner.desk import Owner, done, form, page, saying
 from docshare.server.web.owner.file.paper import needs, opened, page_of, path_of
 

@@ -6,9 +6,9 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.problems import Problem
+from docshare.server.http.views import rt
 from docshare.server.pdf.pages import WIDTHS
-from docshare.server.services import assets, hotspots
-from docshare.server.shell import rt
+from docshare.server.services.files import assets, hotspots
 from docshare.server.web.owner.desk import Owner, done, form, page
 from docshare.server.web.owner.file.paper import Paper, opened, page_of, page_shape, path_of, typed
 

@@ -7,9 +7,9 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.limits import INVITE_NAME_CHARS
 from docshare.contract.problems import Problem
-from docshare.server.api import represent
-from docshare.server.services import invites
-from docshare.server.shell import rt
+from docshare.server.api.represent import resources
+from docshare.server.http.views import rt
+from docshare.server.services.links import invites
 from docshare.server.web.owner.desk import Owner, done, form, page
 from docshare.server.web.owner.file.controls import ON
 from docshare.server.web.owner.file.paper import Paper, needs, opened, page_of, path_of, typed
@@ -45,7 +45,7 @@ def _page(
 ) -> AnyResponse:
     plan = needs(owner, "invites.list")
     rows = [] if plan else invites.list_invites(rt(), owner.caller, paper.row.uuid)
-    shown = [represent.invite(rt().config.base_url, row) for row in rows]
+    shown = [resources.invite(rt().config.base_url, row) for row in rows]
     fields = {"mail": ON} if sent is None else sent
     return page_of(
         owner, paper, "invites", problem, plan=plan, invites=shown, fields=fields, name_chars=INVITE_NAME_CHARS

@@ -8,10 +8,10 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.limits import VARIANT_LABEL_CHARS, VARIANTS_PER_FILE
 from docshare.contract.problems import Problem
-from docshare.server.api import represent
-from docshare.server.services import variants
-from docshare.server.services.variants import VariantRow
-from docshare.server.shell import rt
+from docshare.server.api.represent import resources
+from docshare.server.http.views import rt
+from docshare.server.services.links import variants
+from docshare.server.services.links.variants import VariantRow
 from docshare.server.web.owner.desk import Owner, done, form, page
 from docshare.server.web.owner.file import changes
 from docshare.server.web.owner.file.paper import Paper, needs, opened, page_of, path_of, require_word, typed
@@ -138,7 +138,7 @@ def _page(
 ) -> AnyResponse:
     plan = needs(owner, "variants.list")
     rows = [] if plan else variants.list_variants(rt(), owner.caller, paper.row.uuid)
-    shown = [represent.variant(rt().config.base_url, row) for row in rows]
+    shown = [resources.variant(rt().config.base_url, row) for row in rows]
     return page_of(owner, paper, "links", problem, plan=plan, variants=shown, fields=sent or {}, most=VARIANTS_PER_FILE)
 
 
@@ -149,7 +149,7 @@ def _one_page(
     problem: Problem | None = None,
     sent: Mapping[str, str] | None = None,
 ) -> AnyResponse:
-    variant = represent.variant(rt().config.base_url, row)
+    variant = resources.variant(rt().config.base_url, row)
     fields = sent or _as_form(variant)
     return page_of(owner, paper, "link", problem, variant=variant, fields=fields, label_chars=VARIANT_LABEL_CHARS)
 

@@ -3,7 +3,7 @@
 from flask import Blueprint, render_template
 from werkzeug.wrappers import Response as AnyResponse
 
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
 from docshare.server.web.owner.desk import Owner, page
 from docshare.server.web.owner.file.paper import opened, page_of, page_shape
 

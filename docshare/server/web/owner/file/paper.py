@@ -8,11 +8,12 @@ from flask import Response, request
 
 from docshare.contract.features import operation_plan
 from docshare.contract.problems import Problem
-from docshare.server.api import represent
+from docshare.server.api.represent import resources as represent
+from docshare.server.http.views import rt
 from docshare.server.pdf.pages import WIDTHS
-from docshare.server.services import files, links
-from docshare.server.services.files import FileRow, RevisionRow
-from docshare.server.shell import rt
+from docshare.server.services.files import files
+from docshare.server.services.files.files import FileRow, RevisionRow
+from docshare.server.services.links import links
 from docshare.server.web.owner import wording
 from docshare.server.web.owner.desk import Owner, shown
 

@@ -4,8 +4,8 @@ from flask import Blueprint
 from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.plans import PLAN_LIMITS
-from docshare.server.services import replacing
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.files import replace
 from docshare.server.web.owner.desk import Owner, page, saying
 from docshare.server.web.owner.file.paper import needs, opened, page_of
 
@@ -17,7 +17,7 @@ blueprint = Blueprint("owner_file_replace", __name__)
 def show(owner: Owner, name: str) -> AnyResponse:
     """``/files/{id}/replace``: what stands on the pages, which a new document may not fit. Raises ``not_found``."""
     paper = opened(owner, name)
-    standing = replacing.anchors(rt(), owner.caller, paper.row.uuid)
+    standing = replace.anchors(rt(), owner.caller, paper.row.uuid)
     plan = needs(owner, "files.replace")
     most = PLAN_LIMITS[owner.caller.plan].stored_bytes
     after = saying(owner, paper.path, "The document was replaced; its link stays the same.")

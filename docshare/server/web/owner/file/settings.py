@@ -8,8 +8,8 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.server.services import assets, settings
-from docshare.server.shell import rt
+from docshare.server.http.views import rt
+from docshare.server.services.files import assets, settings
 from docshare.server.web.owner.desk import Owner, done, form, page
 from docshare.server.web.owner.file import changes, controls
 from docshare.server.web.owner.file.controls import Section

@@ -1,0 +1,178 @@
+"""``docshare admin account``, ``key`` and ``login-link``: who may use the instance."""
+
+from typing import Annotated
+
+import typer
+
+from docshare.cli.framework.admin_channel import Data, Email, asked, changed, directory_of, is_served
+from docshare.cli.framework.app import App
+from docshare.cli.framework.context import current
+from docshare.cli.framework.dry_run import Doing
+from docshare.cli.framework.exits import ExitCode
+from docshare.cli.framework.prompts import confirm, confirm_severe
+from docshare.cli.terminal.output import Column, Spec
+
+app = App()
+account = App("Accounts and their plans.")
+key = App("API keys.")
+app.add_typer(account, name="account")
+app.add_typer(key, name="key")
+
+_ACCOUNT = Spec(
+    table=(Column("email", "EMAIL"), Column("name", "NAME"), Column("tier", "PLAN"), Column("uuid", "UUID", role="id")),
+    plain=("email", "tier", "uuid", "name"),
+    id="uuid",
+    empty="no accounts yet",
+)
+_NEW_ACCOUNT = Spec(
+    table=(*_ACCOUNT.table, Column("apiKey", "API KEY")),
+    plain=("apiKey",),
+    fields=_ACCOUNT.plain,
+    id="uuid",
+    once=("apiKey",),
+)
+_KEY = Spec(
+    table=(
+        Column("name", "NAME"),
+        Column("tail", "ENDS WITH"),
+        Column("createdAt", "MADE", kind="when"),
+        Column("revokedAt", "REVOKED", kind="when"),
+        Column("uuid", "UUID", role="id"),
+    ),
+    plain=("uuid", "name", "tail", "createdAt", "revokedAt"),
+    id="uuid",
+    empty="no keys",
+)
+_NEW_KEY = Spec(
+    table=(Column("uuid", "UUID", role="id"), Column("key", "API KEY")),
+    plain=("key",),
+    fields=("uuid",),
+    id="uuid",
+    once=("key",),
+)
+_LINK = Spec(table=(Column("url", "SIGN-IN LINK"),), plain=("url",), id="url", once=("url",))
+
+
+@account.command("create", spec=_NEW_ACCOUNT)
+def account_create(
+    context: typer.Context,
+    email: Email,
+    name: Annotated[str | None, typer.Option(help="The person's name.")] = None,
+    tier: Annotated[str, typer.Option(help="Plan: free, basic or pro.")] = "pro",
+    data: Data = None,
+    dry_run: Doing = False,
+) -> ExitCode:
+    """Make an account with its first API key, which is shown once.
+
+    Examples:
+
+      docshare admin account create ada@example.com --tier basic
+    """
+    return changed(context, data, dry_run, _NEW_ACCOUNT, "account create", email=email, name=name, tier=tier)
+
+
+@account.command("list", spec=_ACCOUNT)
+def account_list(context: typer.Context, data: Data = None) -> None:
+    """List the accounts of the instance.
+
+    Examples:
+
+      docshare admin account list
+    """
+    current().emit(asked(context, data, "account list"), _ACCOUNT)
+
+
+@account.command("set-tier", spec=_ACCOUNT)
+def account_set_tier(
+    context: typer.Context,
+    email: Email,
+    tier: Annotated[str, typer.Argument(metavar="TIER", help="free, basic or pro.")],
+    data: Data = None,
+    dry_run: Doing = False,
+) -> ExitCode:
+    """Change the plan of an account. It takes effect at once.
+
+    Examples:
+
+      docshare admin account set-tier ada@example.com pro
+    """
+    return changed(context, data, dry_run, _ACCOUNT, "account set-tier", email=email, tier=tier)
+
+
+@account.command("delete", spec=_ACCOUNT)
+def account_delete(
+    context: typer.Context,
+    email: Email,
+    typed: Annotated[str | None, typer.Option("--confirm", metavar="EMAIL", help="Say the address again.")] = None,
+    data: Data = None,
+    dry_run: Doing = False,
+) -> ExitCode:
+    """Delete an account with all its files, links and readership. There is no way back.
+
+    Examples:
+
+      docshare admin account delete ada@example.com --yes
+    """
+    if not dry_run:
+        confirm_severe(current(), f"Deleting {email} with all files and their readership", [email], typed=typed)
+    return changed(context, data, dry_run, _ACCOUNT, "account delete", email=email)
+
+
+@key.command("create", spec=_NEW_KEY)
+def key_create(
+    context: typer.Context,
+    email: Email,
+    name: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
+    data: Data = None,
+    dry_run: Doing = False,
+) -> ExitCode:
+    """Make an API key. It is shown once; in a pipe it is the only output.
+
+    Examples:
+
+      docshare admin key create ada@example.com --name ci
+    """
+    return changed(context, data, dry_run, _NEW_KEY, "key create", email=email, name=name)
+
+
+@key.command("list", spec=_KEY)
+def key_list(context: typer.Context, email: Email, data: Data = None) -> None:
+    """List the API keys of an account, without the keys themselves.
+
+    Examples:
+
+      docshare admin key list ada@example.com
+    """
+    current().emit(asked(context, data, "key list", email=email), _KEY)
+
+
+@key.command("revoke", spec=_KEY)
+def key_revoke(
+    context: typer.Context,
+    uuid: Annotated[str, typer.Argument(metavar="UUID", help="The key.")],
+    data: Data = None,
+    dry_run: Doing = False,
+) -> ExitCode:
+    """Revoke an API key. It stops working immediately.
+
+    Examples:
+
+      docshare admin key revoke 6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10 --yes
+    """
+    if not dry_run:
+        confirm(current(), f"Revoke the key {uuid}? Whatever uses it stops working.")
+    return changed(context, data, dry_run, _KEY, "key revoke", uuid=uuid)
+
+
+@app.command("login-link", spec=_LINK)
+def login_link(context: typer.Context, email: Email, data: Data = None, dry_run: Doing = False) -> ExitCode:
+    """Make a one-time sign-in link for the owner's pages, valid for 10 minutes.
+
+    Examples:
+
+      docshare admin login-link ada@example.com
+    """
+    code = changed(context, data, dry_run, _LINK, "login-link", email=email)
+    if not dry_run and not is_served(directory_of(context, data)):
+        current().note("no server runs on this data: the link leads somewhere once one does")
+    return code

@@ -1,0 +1,85 @@
+"""``docshare admin check``: is the instance whole, and mending what can be mended."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.commands.admin.instance import instance, owned, teller, troubles
+from docshare.cli.framework.admin_channel import Data
+from docshare.cli.framework.app import App
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.dry_run import Doing
+from docshare.cli.framework.exits import ExitCode
+from docshare.cli.terminal.output import Column, Spec
+
+app = App()
+
+CHECK = Spec(
+    table=(
+        Column("ok", "OK", kind="flag"),
+        Column("check", "CHECK"),
+        Column("detail", "FOUND", flexible=True),
+        Column("fix", "WHAT TO DO", flexible=True, rank=1),
+    ),
+    plain=("check", "ok", "detail", "fix"),
+)
+
+
+@app.command("check", spec=CHECK)
+def check(
+    context: typer.Context,
+    quick: Annotated[bool, typer.Option("--quick", help="Compare sizes only; read no document.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended. No server may run.")] = False,
+    data: Data = None,
+    dry_run: Doing = False,
+) -> ExitCode:
+    """Check that the instance is whole: database, documents, keys, permissions. Exit code 13 if anything is wrong.
+
+    Every document is read and held against its SHA-256; that of an asset is not known, only its size. It may run beside
+    the server. --repair closes permissions, builds indexes anew, freezes the links of documents whose content is
+    damaged, and moves what nothing refers to into a directory "lost-and-found", with a report; it deletes nothing. The
+    report may name what was deleted on purpose just before a crash: empty that directory when you have looked.
+
+    Examples:
+
+      docshare admin check
+      docshare admin check --quick --json
+      docshare admin check --repair
+    """
+    from docshare.cli.terminal import progress
+    from docshare.server.backup.checking import Check
+    from docshare.server.store.lock import is_locked
+
+    ctx = current()
+    directory = instance(context, data)
+    done = []
+    with troubles(directory):
+        if repair and not dry_run:
+            from docshare.server.backup.repairing import repair as mend
+
+            with owned(directory):
+                done = mend(directory, now=ctx.now())
+        with progress.shown(ctx, "check", 1) as bar:
+            run = Check(
+                directory,
+                now=ctx.now(),
+                serving=is_locked(directory / "lock"),
+                hashes=not quick,
+                progress=teller(bar),
+            )
+            rows = [finding.row() for finding in (*done, *run.findings())]
+    printer = ctx.emitter(CHECK)
+    if printer.for_people:
+        ctx.write("".join(f"{line}\n" for row in rows for line in _drawn(ctx, row)))
+    else:
+        printer.emit(rows)
+    return ExitCode.OK if all(row["ok"] for row in rows) else ExitCode.CHECK_FAILED
+
+
+def _drawn(ctx: Context, row: Mapping[str, Any]) -> Iterator[str]:
+    screen = ctx.out_screen
+    sign, role = ("✓", "ok") if row["ok"] else ("✗", "error")
+    yield f"{screen.paint(role, screen.glyph(sign))} {row['check']:<12} {ctx.safe(row['detail'])}"
+    if row["fix"]:
+        yield f"  {screen.paint('bold', 'fix:')} {ctx.safe(row['fix'])}"

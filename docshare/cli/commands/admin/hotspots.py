@@ -1,0 +1,98 @@
+"""``docshare admin hotspot``: places on the pages of a file that open an address or play a sound."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.framework.admin_channel import Data, asked, changed
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import OPERATOR_HELP, of_operator
+from docshare.cli.framework.context import current
+from docshare.cli.framework.dry_run import Doing
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Column, Spec
+from docshare.cli.terminal.text import clean
+
+app = App("Places on a page that open an address or play a sound.")
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    return ",".join(f"{side:g}" for side in row["rect"].values())
+
+
+def _target(row: Mapping[str, Any]) -> str:
+    return clean(row["url"]) if "url" in row else f"sound {row['assetId']}"
+
+
+_HOTSPOT = Spec(
+    table=(
+        Column("page", "PAGE"),
+        Column("label", "LABEL", role="bold", flexible=True),
+        Column("url", "OPENS", flexible=True, show=_target),
+        Column("rect", "RECT", rank=1, show=_place),
+        Column("uuid", "UUID", role="id"),
+    ),
+    plain=("uuid", "page", "label", "url", "assetId", "rect.x", "rect.y", "rect.width", "rect.height"),
+    fields=("fileUuid", "createdAt"),
+    id="uuid",
+    empty="no hotspots",
+)
+
+File = Annotated[str, typer.Argument(metavar="FILE", help=OPERATOR_HELP)]
+
+
+@app.command("add", spec=_HOTSPOT)
+def add(
+    context: typer.Context,
+    file: File,
+    page: Annotated[int, typer.Option(metavar="N", help="Page of the document, from 1.")],
+    rect: Annotated[str, typer.Option(metavar="X,Y,W,H", help="Fractions of the page, origin top left.")],
+    label: Annotated[str | None, typer.Option(metavar="T", help="What readers see; else where it leads.")] = None,
+    link: Annotated[str | None, typer.Option(metavar="URL", help="Open this https address.")] = None,
+    audio: Annotated[str | None, typer.Option(metavar="ASSET", help="Play this hotspot-audio asset.")] = None,
+    data: Data = None,
+    dry_run: Doing = False,
+) -> ExitCode:
+    """Put a hotspot on a page of a file: it opens an address, or plays a sound that was uploaded to the file.
+
+    The rectangle is left, top, width and height as fractions of the page: 0.5,0,0.5,1 is its right half. Readers see a
+    discreet marker there; how often it is tapped is in the readership report.
+
+    Examples:
+
+      docshare admin hotspot add aB3dE5fG7hJ9 --page 2 --rect 0.1,0.8,0.3,0.1 --link https://example.com/prices
+      sound=$(docshare assets add aB3dE5fG7hJ9 hello.mp3 --kind hotspot-audio)
+      docshare admin hotspot add aB3dE5fG7hJ9 --page 1 --rect 0.8,0,0.1,0.1 --label Hello --audio "$sound"
+    """
+    if (link is None) == (audio is None):
+        raise Stop(ExitCode.USAGE, "a hotspot needs either --link or --audio")
+    wish = {"page": str(page), "rect": rect, "label": label, "link": link, "audio": audio}
+    return changed(context, data, dry_run, _HOTSPOT, "hotspot add", file=of_operator(current(), file), **wish)
+
+
+@app.command("list", spec=_HOTSPOT)
+def list_hotspots(context: typer.Context, file: File, data: Data = None) -> None:
+    """List the hotspots of a file by page.
+
+    Examples:
+
+      docshare admin hotspot list aB3dE5fG7hJ9
+    """
+    current().emit(asked(context, data, "hotspot list", file=of_operator(current(), file)), _HOTSPOT)
+
+
+@app.command("remove", spec=_HOTSPOT)
+def remove(
+    context: typer.Context,
+    uuid: Annotated[str, typer.Argument(metavar="UUID", help="The hotspot, from 'hotspot list'.")],
+    data: Data = None,
+    dry_run: Doing = False,
+) -> ExitCode:
+    """Remove a hotspot, with the count of its taps.
+
+    Examples:
+
+      docshare admin hotspot remove 6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10
+    """
+    return changed(context, data, dry_run, _HOTSPOT, "hotspot remove", uuid=uuid)

@@ -1,0 +1,112 @@
+"""What ``admin backup``, ``restore`` and ``check`` share: finding the instance, owning it, words for what goes wrong.
+
+They read the data directory beside the server that owns it, so that neither waits for the other; what changes it
+happens under its lock, while no server runs.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from docshare.cli.framework.admin_channel import directory_of, require_data
+from docshare.cli.framework.context import Context
+from docshare.cli.framework.exits import ExitCode, Stop
+
+if TYPE_CHECKING:
+    from docshare.server.backup.manifest import Manifest
+
+
+def instance(context: typer.Context, data: Path | None) -> Path:
+    """The data directory; Stop (2) where there is no instance, (7) where a restore was cut short."""
+    from docshare.server.backup.placing import READY
+
+    directory = directory_of(context, data)
+    require_data(directory)
+    if (directory / READY).exists():
+        raise Stop(
+            ExitCode.CONFLICT, f"a restore of {directory} was interrupted", hint="The next docshare serve finishes it."
+        )
+    if not (directory / "docshare.db").exists():
+        raise Stop(ExitCode.USAGE, f"there is no database in {directory}", hint="docshare serve makes a new one.")
+    return directory
+
+
+@contextmanager
+def owned(directory: Path) -> Iterator[None]:
+    """Own the data directory for the length of the block; Stop (7) where a server does, AlreadyLocked
+    where a backup reads it."""
+    from docshare.server.backup.durable import give_to_owner
+    from docshare.server.store.blobs import HOLD
+    from docshare.server.store.instance import owner_of
+    from docshare.server.store.lock import AlreadyLocked, DirectoryLock
+
+    os.umask(0o077)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(DirectoryLock(directory))
+        except AlreadyLocked:
+            owner = owner_of(directory)
+            who = f": process {owner.pid} at {owner.base_url}" if owner else ""
+            raise Stop(ExitCode.CONFLICT, f"a server runs on {directory}{who}", hint="Stop it first.") from None
+        if (directory / "docshare.db").exists():
+            stack.enter_context(DirectoryLock(directory, HOLD))
+        # Their server must open them, where root works on somebody's directory.
+        give_to_owner(directory, *(path for path in (directory / "lock", directory / HOLD) if path.exists()))
+        yield
+
+
+@contextmanager
+def troubles(directory: Path | None) -> Iterator[None]:
+    """What can go wrong with backups, in the words and codes of the command line."""
+    import sqlite3
+
+    from docshare.server.backup.manifest import BadBackup
+    from docshare.server.backup.restoring import NoRoom
+    from docshare.server.store.lock import AlreadyLocked
+
+    try:
+        yield
+    except BadBackup as error:
+        raise Stop(ExitCode.CHECK_FAILED, f"the backup cannot be used: {error}", hint="Nothing was changed.") from None
+    except AlreadyLocked:
+        raise Stop(
+            ExitCode.CONFLICT, f"{directory} is being backed up or restored", hint="Wait until that has ended."
+        ) from None
+    except NoRoom as error:
+        raise Stop(ExitCode.USAGE, f"there is not enough room: {error}") from None
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
+            raise Stop(ExitCode.USAGE, "there is not enough room for a copy of the database") from None
+        raise Stop(ExitCode.CHECK_FAILED, f"the database cannot be read: {error}") from None
+    except OSError as error:
+        raise Stop(ExitCode.USAGE, f"{error.filename or 'the disk'}: {error.strerror or error}") from None
+
+
+def teller(bar: Any) -> Callable[[int, int], None]:
+    def tell(done: int, total: int) -> None:
+        bar.of(total)
+        bar.at(done)
+
+    return tell
+
+
+def totals(manifest: "Manifest", digest: str, seconds: float) -> dict[str, Any]:
+    return {
+        "bytes": manifest.size,
+        "files": manifest.counts.get("files", 0),
+        "blobs": len(manifest.blobs),
+        "sha256": digest,
+        "seconds": round(seconds, 1),
+        "damaged": sorted(manifest.damaged),
+    }
+
+
+def told(ctx: Context, manifest: "Manifest") -> ExitCode:
+    for key, how in sorted(manifest.damaged.items()):
+        ctx.warn(f"the content {key} in the store was {how} when it was backed up: see docshare admin check")
+    return ExitCode.CHECK_FAILED if manifest.damaged else ExitCode.OK

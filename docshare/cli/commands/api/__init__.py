@@ -1,0 +1,1 @@
+"""``docshare api``: send any request. ``request`` builds it, ``command`` sends it and prints the response."""

@@ -1,0 +1,311 @@
+"""What ``docshare api`` is to send: the address, the query, the headers and the body, and how ``-n`` shows them."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from docshare.cli.commands.settings.values import from_json
+from docshare.cli.framework.connection import keep_secret, secret_name
+from docshare.cli.framework.dry_run import HIDDEN, as_json
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import STDIN, read_whole
+from docshare.client.address import origin_of, parse_address
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+    from docshare.client.body import MultipartFile
+    from docshare.client.whole_body import WholeBody
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+BODILESS = ("GET", "HEAD", "DELETE", "OPTIONS")
+_API = "/api/v1"
+_AS_THEY_STAND = ("/api/", "/oauth/", "/.well-known/")
+_ALONE = ("/oembed", "/healthz")
+_ASSIGNMENT = re.compile(r"([^=:@]+)(:?=)(.*)", re.DOTALL)
+_HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*)")
+_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
+_REWRITTEN = re.compile(r"[A-Za-z]:[/\\]")  # what Git Bash and MSYS make of a leading slash
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
+_OF_THE_BODY = ("content-length", "transfer-encoding")  # another value and the server waits for what never comes
+_WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
+
+
+class Given(NamedTuple):
+    """What the command line says of a request, word by word: ``texts`` (-f), ``typed`` (-F), ``form``, ``headers``, and
+    ``source``, the file of the body (``-``: stdin)."""
+
+    method: str
+    path: str
+    texts: Sequence[str] = ()
+    typed: Sequence[str] = ()
+    form: Sequence[str] = ()
+    headers: Sequence[str] = ()
+    source: str | None = None
+
+
+@dataclass
+class Request:
+    """One request. ``path`` is below the base address ``base`` (None: of the server in effect). Of the body there is
+    at most one: ``values`` (JSON), ``raw`` bytes, or ``form`` with or without the ``file`` at ``(part, path)``."""
+
+    method: str
+    path: str
+    base: str | None = None
+    params: dict[str, str | int] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    values: dict[str, Any] | None = None
+    raw: bytes | None = None
+    form: dict[str, str] | None = None
+    file: tuple[str, str] | None = None
+
+    def body(self, held: ExitStack) -> "MultipartFile | WholeBody | None":
+        """The body; ``held`` closes the file that it is read from. Stop (2) for a file that cannot be read."""
+        if self.values is not None:
+            from docshare.client.json_body import JsonBody
+
+            return JsonBody(self.values)
+        if self.raw is not None:
+            from docshare.client.raw import RawBody
+
+            return RawBody(self.raw, "application/json")
+        if self.form is None:
+            return None
+        if self.file is None:
+            from docshare.client.form_body import FormBody
+
+            return FormBody(self.form)
+        return self._multipart(held)
+
+    def _multipart(self, held: ExitStack) -> "MultipartFile":
+        import io
+        import os
+
+        from docshare.client.body import MultipartFile
+
+        part, path = self.file or ("", "")
+        try:
+            source = held.enter_context(io.FileIO(path, "rb"))
+        except OSError as error:
+            why = f"--form {part}: cannot read {path}: {error.strerror or error}"
+            raise Stop(ExitCode.USAGE, why, code="local_file") from error
+        return MultipartFile(source, os.path.basename(path), fields=self.form, part=part)
+
+    def shown(self) -> tuple[str, str, str]:
+        """Method, address and body as ``-n`` shows them, without secrets."""
+        query = urlencode({key: HIDDEN if secret_name(key) else value for key, value in self.params.items()})
+        address = (self.base or "") + self.path
+        return self.method, f"{address}?{query}" if query else address, self._shown_body()
+
+    def _shown_body(self) -> str:
+        if self.values is not None:
+            return as_json(_masked(self.values))
+        if self.raw is not None:
+            try:
+                return as_json(_masked(from_json(self.raw.decode(), "--input")))
+            except (Stop, UnicodeDecodeError):
+                return f"({len(self.raw)} bytes)"
+        fields = {key: HIDDEN if secret_name(key) else value for key, value in (self.form or {}).items()}
+        if self.file is not None:
+            fields[self.file[0]] = f"@{self.file[1]}"
+        return "&".join(f"{key}={value}" for key, value in fields.items())
+
+
+def request_of(context: "Context", given: Given, *, stranger: bool) -> Request:
+    """Read what was given; nothing is sent. ``stranger``: no credential goes along. Stop (2) for what makes no sense,
+    would show a secret to other users of this machine, or would carry the credential to another server."""
+    method = given.method.upper()
+    if method not in METHODS:
+        hint = f"The method comes first: docshare api GET {given.path or '/files'}"
+        raise Stop(ExitCode.USAGE, f"{given.method!r} is no HTTP method", hint=hint)
+    _require_one_stdin(given)
+    base, path = _address(context, given.path, stranger)
+    path, _, query = path.partition("?")
+    request = Request(method, path, base)
+    for key, value in parse_qsl(query, keep_blank_values=True):
+        if value and secret_name(key):
+            raise _seen(f"{key} in the address", f"-F {key}=@FILE")
+        _put_param(request, key, value)
+    request.headers = dict(_headers(context, given.headers))
+    if given.source is not None and given.form:
+        raise Stop(ExitCode.USAGE, "--input and --form exclude each other")
+    if given.source is not None:
+        request.raw = read_whole(context, given.source, "--input")
+    for word in given.form:
+        _put_part(context, request, word)
+    _put_fields(context, request, given)
+    if request.file and any(name.lower() == "content-type" for name in request.headers):
+        raise Stop(ExitCode.USAGE, "--form sets the Content-Type itself")
+    return request
+
+
+def _require_one_stdin(given: Given) -> None:
+    words = [*given.typed, *given.headers, *(f"={word.partition('=<')[2]}" for word in given.form)]
+    asking = sum(word.endswith((f"=@{STDIN}", f": @{STDIN}")) or word == f"={STDIN}" for word in words)
+    if asking + (given.source == STDIN) > 1:
+        raise Stop(ExitCode.USAGE, "only one of them can come from stdin")
+
+
+def _address(context: "Context", path: str, stranger: bool) -> tuple[str | None, str]:
+    """The base address (None: of the server in effect) and what lies below it."""
+    if _REWRITTEN.match(path):
+        hint = "This shell rewrites words that begin with a slash: leave it out, as in files."
+        raise Stop(ExitCode.USAGE, f"{path!r} is a path of this machine", hint=hint)
+    if "#" in path or not path.isprintable() or " " in path or not path:
+        raise Stop(ExitCode.USAGE, f"{path!r} is no path of a server", hint="Write it as in /files?limit=3.")
+    if "://" not in path:
+        return None, _below_api("/" + path.lstrip("/"))
+    origin = origin_of(path)
+    if not origin or "@" in urlsplit(path).netloc:
+        raise Stop(ExitCode.USAGE, f"{path!r} is not an http or https address")
+    base = parse_address(str(context.connection.url.value), with_token=False, allow_http=True).base
+    parts = urlsplit(path)
+    whole = origin + (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    if whole.startswith(base + "/"):
+        return None, whole[len(base) :]
+    if stranger:
+        return origin, whole[len(origin) :]
+    raise Stop(
+        ExitCode.USAGE,
+        f"{origin} is not below {base}, the server in effect; its credential is sent nowhere else",
+        hint="Choose the server with --profile or --url, or send no credential with --no-auth.",
+    )
+
+
+def _below_api(path: str) -> str:
+    bare = path.partition("?")[0]
+    return path if path.startswith(_AS_THEY_STAND) or bare in _ALONE else _API + path
+
+
+def _headers(context: "Context", words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for word in words:
+        match = _HEADER.fullmatch(word)
+        if match is None:
+            raise Stop(ExitCode.USAGE, f"-H {word!r} is no header", hint="Write -H 'Name: value'.")
+        name, value = match[1], match[2].strip()
+        if name.lower() == "authorization":
+            hint = "Set DOCSHARE_TOKEN, or use a profile; --no-auth sends none."
+            raise Stop(ExitCode.USAGE, "the credential is no option: others could see it", hint=hint)
+        if name.lower() in _OF_THE_BODY:
+            raise Stop(ExitCode.USAGE, f"-H {name}: it follows from the body and cannot be given")
+        if value.startswith("@"):
+            value = _from_file(context, f"-H {name}", value[1:], secret=secret_name(name))
+        elif secret_name(name):
+            raise _seen(f"-H {name}", f"-H '{name}: @FILE'")
+        if not _VALUE.fullmatch(value):
+            raise Stop(ExitCode.USAGE, f"-H {name}: a header is one line of Latin-1 characters")
+        yield name, value
+
+
+def _put_part(context: "Context", request: Request, word: str) -> None:
+    """One ``--form`` word: ``NAME=VALUE``, ``NAME=<FILE`` for its text, or ``NAME=@FILE`` for the file itself."""
+    name, value = _pair(word, "--form")
+    request.form = {} if request.form is None else request.form
+    if name in request.form or (request.file and request.file[0] == name):
+        raise _twice(name)
+    if value.startswith("@"):
+        if request.file is not None:
+            raise Stop(ExitCode.USAGE, "--form takes one file")
+        if value == f"@{STDIN}":
+            raise Stop(ExitCode.USAGE, "--form sends files only", hint="Save it first: the server wants a name.")
+        request.file = name, value[1:]
+    elif value.startswith("<"):
+        request.form[name] = _from_file(context, f"--form {name}", value[1:], secret=secret_name(name))
+    elif value and secret_name(name):
+        raise _seen(f"--form {name}", f"--form '{name}=<FILE'")
+    else:
+        request.form[name] = value
+
+
+def _pair(word: str, option: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if not equals or not name:
+        raise Stop(ExitCode.USAGE, f"{option} {word!r} is not NAME=VALUE")
+    return name, value
+
+
+def _put_fields(context: "Context", request: Request, given: Given) -> None:
+    """``-f`` and ``-F`` go into a JSON body, or into the query where the method takes none or the body is given."""
+    in_query = request.method in BODILESS or request.raw is not None or request.form is not None
+    for option, words in (("-f", given.texts), ("-F", given.typed)):
+        for word in words:
+            key, value = _field(context, option, word)
+            if in_query:
+                _put_param(request, key, value)
+            else:
+                request.values = {} if request.values is None else request.values
+                _put_nested(request.values, key, value)
+
+
+def _field(context: "Context", option: str, word: str) -> tuple[str, Any]:
+    match = _ASSIGNMENT.fullmatch(word)
+    if match is None:
+        raise Stop(ExitCode.USAGE, f"{option} {word!r} is no field", hint="Write KEY=VALUE, or -F KEY:=JSON.")
+    key, is_json, text = match[1], match[2] == ":=", match[3]
+    value: Any = text
+    from_file = option == "-F" and text.startswith("@")
+    if from_file:
+        value = _from_file(context, f"{option} {key}", text[1:], secret=secret_name(key))
+    if is_json:
+        value = from_json(value, f"{option} {key}")
+    elif option == "-F" and not from_file:
+        value = _typed(text)
+    if not from_file and _masked({key: value}) != {key: value}:
+        raise _seen(f"{option} {key}", f"-F {key}{match[2]}@FILE")
+    return key, value
+
+
+def _typed(text: str) -> Any:
+    if text in _WORDS:
+        return _WORDS[text]
+    return from_json(text, "-F") if _NUMBER.fullmatch(text) else text
+
+
+def _put_param(request: Request, key: str, value: Any) -> None:
+    if value is None or isinstance(value, dict | list):
+        raise Stop(ExitCode.USAGE, f"{key}: the query of an address takes texts and numbers only")
+    if key in request.params:
+        raise _twice(key)
+    request.params[key] = ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _put_nested(values: dict[str, Any], key: str, value: Any) -> None:
+    """``a.b=1`` is ``{"a": {"b": 1}}``."""
+    *parents, last = key.split(".")
+    for parent in parents:
+        below = values.setdefault(parent, {})
+        if not isinstance(below, dict):
+            raise _twice(parent)
+        values = below
+    if last in values:
+        raise _twice(key)
+    values[last] = value
+
+
+def _from_file(context: "Context", what: str, source: str, *, secret: bool) -> str:
+    """The text of a file (``-``: stdin) without the line end that editors put behind it."""
+    try:
+        text = read_whole(context, source, what).decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise Stop(ExitCode.USAGE, f"{what}: {source} is no UTF-8 text", code="local_file") from error
+    return keep_secret(context, text) if secret and text else text
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            key: HIDDEN if inner and inner is not True and secret_name(str(key)) else _masked(inner)
+            for key, inner in value.items()
+        }
+    return [_masked(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _seen(what: str, instead: str) -> Stop:
+    hint = f"Put it into a file that only you can read: {instead}  (@- is stdin)"
+    return Stop(ExitCode.USAGE, f"{what} would be seen in the list of processes", hint=hint)
+
+
+def _twice(key: str) -> Stop:
+    return Stop(ExitCode.USAGE, f"{key} is given twice")

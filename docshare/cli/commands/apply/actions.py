@@ -1,0 +1,217 @@
+"""What ``docshare apply`` can do, one thing at a time; the state is on disk after each of them."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from docshare.cli.commands.apply.model import FileWish, HookWish, VariantWish
+from docshare.cli.commands.apply.settings import wanted
+from docshare.cli.commands.apply.state import State, password_mark
+from docshare.cli.commands.browse import checked_link
+from docshare.cli.commands.push.run import uploaded
+from docshare.cli.commands.settings.advice import hole
+from docshare.cli.commands.settings.describe import Difference, unlike
+from docshare.cli.commands.settings.write import explained
+from docshare.cli.commands.upload.new_version import sent
+from docshare.cli.framework.connection import keep_secret
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local.secret_file import new_secret_file
+from docshare.cli.local.storage import unwritable
+from docshare.client.errors import Refused
+from docshare.contract.plans import Plan
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+    from docshare.client import Client
+
+Row = dict[str, Any]
+
+_SECRET_TRIES = 2  # a webhook whose answer was lost is made anew, for its secret was lost with it
+
+
+@dataclass
+class Target:
+    """A file that is described: its ``key``, and ``row``, the File object, empty until it is shared."""
+
+    key: str
+    row: Row = field(default_factory=dict)
+
+    @property
+    def uuid(self) -> str:
+        """Its UUID; empty until it is shared."""
+        return str(self.row.get("uuid", ""))
+
+
+class Action(NamedTuple):
+    """One step. ``verb`` one of the four words of ``apply_output``; ``kind``: file, settings, variant or webhook;
+    ``file``: the key of the file it is about; ``run``: does it and returns what is known then (``uuid``, ``url``);
+    ``risky``: takes away what readers or receivers have; ``needs``: what it sets that not every plan has."""
+
+    verb: str
+    kind: str
+    name: str
+    run: Callable[[], Row]
+    file: str = ""
+    changes: Sequence[Difference] = ()
+    risky: bool = False
+    needs: Mapping[Plan, Sequence[str]] = MappingProxyType({})
+
+    def row(self, *, done: bool) -> Row:
+        """The action for programs."""
+        changes = {change.key: {"from": change.old, "to": change.new} for change in self.changes}
+        told: Row = {"action": self.verb, "kind": self.kind, "name": self.name}
+        told |= {"file": self.file} if self.file else {}
+        return told | ({"changes": changes} if changes else {}) | {"done": done}
+
+
+class Doer:
+    """Does the actions. ``state`` learns of each."""
+
+    def __init__(self, context: "Context", client: "Client", state: State) -> None:
+        self._ctx = context
+        self._client = client
+        self._state = state
+
+    # --- files -----------------------------------------------------------------------------------------------------
+
+    def upload(self, wish: FileWish, target: Target) -> Row:
+        """Share a document."""
+        made = uploaded(self._ctx, self._client, wish.item)
+        # Noted before anything else can fail: the next run goes on with this file and does not make another.
+        self._state.files[wish.key] = {"uuid": made["uuid"], "sha256": wish.digest, "contentVersion": 1}
+        self._state.save()
+        target.row = self._client.files.show(str(made["uuid"]))
+        self.know(wish, target)
+        return {"uuid": target.uuid, "url": checked_link(made)}
+
+    def replace(self, wish: FileWish, target: Target) -> Row:
+        """Put another document behind the link of a file."""
+        done = sent(self._ctx, self._client, target.uuid, wish.item, keep_anchors=wish.keep_anchors)
+        self._state.file(wish.key).update(sha256=wish.digest, contentVersion=done.get("contentVersion"))
+        return {"uuid": target.uuid, **({"url": target.row["shareUrl"]} if "shareUrl" in target.row else {})}
+
+    def know(
+        self, wish: FileWish, target: Target, links: Mapping[str, str] | None = None, settled: Sequence[str] = ()
+    ) -> None:
+        """Let the state know which file this is, and which of its variants were found (``links``: UUIDs by label).
+        ``settled``: settings that are at their defaults again."""
+        entry = self._state.file(wish.key)
+        if entry.get("uuid") != target.uuid:
+            self._state.files[wish.key] = entry = {}
+        entry["uuid"] = target.uuid
+        if target.row.get("createdAt") is not None:
+            entry["createdAt"] = target.row["createdAt"]
+        entry["settings"] = sorted({*entry.get("settings", []), *wish.set_keys} - set(settled))
+        if links:
+            entry["variants"] = {**entry.get("variants", {}), **links}
+
+    def settle(self, wish: FileWish, target: Target, gone: Sequence[str]) -> Row:
+        """Write the settings that differ."""
+        entry = self._state.file(wish.key)
+        body = wanted(wish, target.row, entry, self._ctx.now(), gone)
+        if body:
+            try:
+                self._client.settings.write(target.uuid, body)
+            except Refused as refusal:
+                raise explained(refusal, body) from refusal
+            after = self._client.files.show(target.uuid)
+            for warning in (*unlike(after, body), *filter(None, [hole(body, after)])):
+                self._ctx.warn(f"{wish.key}: {warning}")
+            target.row = after
+        entry["settings"] = sorted(set(entry.get("settings", [])) - set(gone))
+        if wish.password:
+            entry["password"] = password_mark(wish.password)
+        elif body.get("password") == "":
+            entry.pop("password", None)
+        return {"uuid": target.uuid}
+
+    def trash(self, key: str, uuid: str) -> Row:
+        """Put a file that is described no more into the trash."""
+        with _gone():
+            self._client.files.delete(uuid)
+        del self._state.files[key]
+        return {"uuid": uuid}
+
+    # --- variants --------------------------------------------------------------------------------------------------
+
+    def mint(self, wish: VariantWish, target: Target, known: Sequence[str]) -> Row:
+        """Make a link for a recipient. ``known``: UUIDs of the variants that stand."""
+        made = self._client.variants.create(target.uuid, wish.label, wish.overrides, known=known)
+        self._state.file(target.key).setdefault("variants", {})[wish.label] = made["uuid"]
+        if wish.revoked:
+            self._client.variants.update(target.uuid, str(made["uuid"]), {"revoked": True})
+        return {"uuid": made["uuid"], **({"url": made["url"]} if "url" in made else {})}
+
+    def alter(self, target: Target, uuid: str, changes: Mapping[str, Any]) -> Row:
+        """Change a variant."""
+        self._client.variants.update(target.uuid, uuid, changes)
+        return {"uuid": uuid}
+
+    def unmake(self, key: str, file: str, label: str, uuid: str) -> Row:
+        """Delete a variant that is described no more."""
+        with _gone():
+            self._client.variants.delete(file, uuid)
+        del self._state.file(key)["variants"][label]
+        return {"uuid": uuid}
+
+    # --- webhooks --------------------------------------------------------------------------------------------------
+
+    def hook(self, wish: HookWish, target: Target | None, known: Sequence[str], old: str | None) -> Row:
+        """Make a webhook, and delete the ``old`` one whose place it takes."""
+        file = None if target is None else target.uuid
+        make = partial(self._client.webhooks.create, wish.url, wish.events, wish.format, file, known=known)
+        webhook = make()["webhook"] if wish.secret_file is None else self._with_secret(make, wish.secret_file)
+        self._state.webhooks[wish.key] = str(webhook["uuid"])
+        self._state.save()
+        if old is not None:
+            with _gone():
+                self._client.webhooks.delete(old)
+        return {"uuid": webhook["uuid"], **({} if wish.secret_file is None else {"secretFile": str(wish.secret_file)})}
+
+    def _with_secret(self, make: Callable[[], Row], path: Path) -> Row:
+        """The webhook that ``make`` makes; its secret is at ``path`` then."""
+        fresh = path.with_name(f".{path.name}.new")
+        with suppress(OSError):
+            fresh.unlink()
+        with new_secret_file(fresh) as kept:
+            answer = self._told(make)
+            webhook: Row = answer["webhook"]
+            try:
+                kept.keep(keep_secret(self._ctx, str(answer["secret"])))
+                os.replace(fresh, path)
+            except (OSError, Stop) as error:
+                kept.kept = False
+                self._client.webhooks.delete(str(webhook["uuid"]))  # nobody could ever check its signatures
+                raise unwritable(path, error) if isinstance(error, OSError) else error from error
+        return webhook
+
+    def _told(self, make: Callable[[], Row]) -> Row:
+        """The answer to a creation, with its secret."""
+        for _ in range(_SECRET_TRIES):
+            answer = make()
+            if isinstance(answer.get("secret"), str):
+                return answer
+            self._client.webhooks.delete(str(answer["webhook"]["uuid"]))
+        raise Stop(ExitCode.UNREACHABLE, "the secret of the new webhook was lost with its answer; it was deleted again")
+
+    def unhook(self, key: str, uuid: str) -> Row:
+        """Delete a webhook that is described no more."""
+        with _gone():
+            self._client.webhooks.delete(uuid)
+        del self._state.webhooks[key]
+        return {"uuid": uuid}
+
+
+@contextmanager
+def _gone() -> Iterator[None]:
+    """What is deleted inside may be gone already: a request whose answer was lost is sent again."""
+    try:
+        yield
+    except Refused as refusal:
+        if refusal.status != 404:
+            raise

@@ -1,0 +1,164 @@
+"""``docshare apply``: an account brought to what a file describes."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.commands.apply.output import APPLIED, lines
+from docshare.cli.framework import errors, prompts
+from docshare.cli.framework.app import App
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop, exit_code
+from docshare.cli.local.storage import locked
+from docshare.client.errors import ClientError, Refused
+from docshare.contract.problems import Problem
+
+if TYPE_CHECKING:
+    from docshare.cli.commands.apply.actions import Action
+    from docshare.cli.commands.apply.state import State
+    from docshare.cli.terminal.output import Emitter
+    from docshare.client import Client
+
+app = App()
+
+# Whatever was done before, these say more than that some of it was not.
+_TELLING = (ExitCode.CREDENTIAL, ExitCode.RATE_LIMITED, ExitCode.UNREACHABLE, ExitCode.UNKNOWN_OUTCOME)
+
+
+@app.command("apply", spec=APPLIED)
+def apply(
+    path: Annotated[Path, typer.Argument(metavar="F", help="The YAML file.")] = Path("share.yaml"),
+    state: Annotated[
+        Path | None, typer.Option(metavar="F", help="Keep the state here; default: share.state.json beside share.yaml.")
+    ] = None,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove what earlier runs described and the file does no more.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit code 13 if there is something to do.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Show what would change; change nothing.")] = False,
+) -> ExitCode:
+    """Bring files, settings, links and webhooks to what a YAML file says.
+
+    Running it twice changes nothing the second time. A file is found by the state that is kept beside the YAML file, by
+    its uuid, its slug, or its name where only one has it. A document that has changed is replaced behind the same link
+    (which needs the Pro plan). A setting that the YAML file does not name keeps its value, and null clears it; variants
+    are known by their label, webhooks by address, format and file. A length of time such as deleteAt: 30d counts from
+    when the file was shared.
+
+    You are asked before something is replaced or removed; elsewhere than on a terminal --yes is needed. --prune puts
+    files into the trash, deletes variants and webhooks, and clears settings, but only those that the state says an
+    earlier run was told of. The first failure ends it, with exit code 12 if something was done before; the same command
+    then goes on from there.
+
+    A pipe gets a line per action: action, kind, name, file, link. docshare help apply describes the YAML file.
+
+    Examples:
+
+      docshare apply --dry-run
+      docshare apply site.yaml --prune --yes
+      docshare apply --check || echo "share.yaml is not applied"
+    """
+    from docshare.cli.commands.apply.parse import read_wishes
+    from docshare.cli.commands.apply.plan import Planner
+    from docshare.cli.commands.apply.state import State
+
+    ctx = current()
+    printer = ctx.emitter(APPLIED)
+    wishes = read_wishes(ctx, path)
+    kept = path.with_name(f"{path.stem}.state.json") if state is None else state
+    with ExitStack() as held:
+        if not (dry_run or check):  # a second run waits, and then knows what the first has done
+            held.enter_context(locked(kept.with_name(f".{kept.name}.lock")))
+        known = State(kept).load()
+        client = held.enter_context(ctx.client())
+        account = _account(client)
+        known.bind(client.base_url, account.get("uuid"))
+        from docshare.cli.framework.sources import plan_in
+
+        planner = Planner(ctx, client, wishes, known, prune=prune, plan=plan_in(account))
+        actions = planner.actions()
+        if dry_run or check:
+            _show(ctx, printer, actions)
+            return ExitCode.CHECK_FAILED if check and actions else ExitCode.OK
+        _consent(ctx, actions)
+        planner.note_known()
+        known.save()
+        return _carried_out(ctx, client, printer, actions, known)
+
+
+def _account(client: "Client") -> Mapping[str, Any]:
+    """The account; empty where the credential may not ask."""
+    try:
+        return client.account.show()
+    except Refused as refusal:
+        if refusal.code != "insufficient_scope":
+            raise
+        return {}
+
+
+def _show(ctx: Context, printer: "Emitter", actions: Sequence["Action"]) -> None:
+    rows = [action.row(done=False) for action in actions]
+    if printer.for_people:
+        for row in rows:
+            printer.row(row)
+    else:
+        printer.emit(rows)
+    ctx.note(f"{len(rows)} to do" if rows else "nothing to do")
+
+
+def _consent(ctx: Context, actions: Sequence["Action"]) -> None:
+    """Stop (2) unless it is wanted that something is replaced or removed."""
+    risky = [action for action in actions if action.risky]
+    if not risky:
+        return
+    if ctx.may_prompt and not ctx.options.yes:
+        for action in actions:
+            for line in lines(action.row(done=False), ctx, ctx.err_screen):
+                ctx.err_raw(f"{line}\n")
+    what = f"{risky[0].verb.capitalize()} {risky[0].kind} {risky[0].name}"
+    more = f", and {len(risky) - 1} more like that" if len(risky) > 1 else ""
+    prompts.confirm(ctx, f"{what}{more}?" if ctx.may_prompt else f"{what}{more}")
+
+
+def _carried_out(
+    ctx: Context, client: "Client", printer: "Emitter", actions: Sequence["Action"], state: "State"
+) -> ExitCode:
+    """Do all of it, telling each action as it ends; the first failure ends it."""
+    whole = printer.format == "json"
+    rows: list[Mapping[str, Any]] = []
+    try:
+        for action in actions:
+            try:
+                client.pace(quiet=True)
+                row = {**action.row(done=True), **action.run()}
+            except (Problem, ClientError, Stop) as error:
+                if not rows or exit_code(error) in _TELLING:
+                    ctx.note(f"this could not be done: {action.verb} {action.kind} {action.name}")
+                    raise
+                rows.append(_failed(ctx, action, error))
+                ctx.warn(f"{len(actions) - len(rows) + 1} are left to do; the same command goes on from here")
+                return ExitCode.PARTIAL
+            finally:
+                state.save()
+            rows.append(row)
+            if not whole:
+                printer.row(row)
+    finally:
+        if whole and (rows or not actions):
+            printer.emit(rows)
+    ctx.note(f"{len(rows)} done" if rows else "nothing to do")
+    return ExitCode.OK
+
+
+def _failed(ctx: Context, action: "Action", error: Exception) -> Mapping[str, Any]:
+    failure = errors.describe(ctx, error)
+    told = f"{action.verb} {action.kind} {action.name}"
+    ctx.err(f"error: {told}: {failure.detail}", "error")
+    if failure.hint:
+        ctx.err(f"hint: {failure.hint}", "dim")
+    return {**action.row(done=False), "error": errors.as_json(ctx, failure)}

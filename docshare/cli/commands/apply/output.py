@@ -1,0 +1,59 @@
+"""How the actions of ``docshare apply`` are shown: as a difference for people, as rows for programs."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.commands.settings.overrides import in_words
+from docshare.cli.terminal.output import Column, Spec
+from docshare.cli.terminal.text import clean
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+    from docshare.cli.terminal.capabilities import Screen
+
+CREATE, UPDATE, REPLACE, DELETE = "create", "update", "replace", "delete"
+# The sign of an action, and its colour.
+_SIGNS = {CREATE: ("+", "ok"), UPDATE: ("~", "warn"), REPLACE: ("~", "warn"), DELETE: ("-", "error")}
+
+
+def _lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
+    yield from lines(row, context, context.out_screen)
+
+
+def lines(row: Mapping[str, Any], context: "Context", screen: "Screen") -> Iterator[str]:
+    """An action in a line for ``screen``, and the link that it made in another."""
+    sign, role = _SIGNS[str(row["action"])]
+    named = clean(f"{row['action']} {row['kind']} {row['name']}")
+    place = f" of {clean(str(row['file']))}" if row.get("file") not in (None, row["name"]) else ""
+    told = ", ".join(filter(None, (_told(context, *each) for each in row.get("changes", {}).items())))
+    yield screen.paint(role, f"{sign} {named}") + place + (f": {clean(told)}" if told else "")
+    if "url" in row:
+        yield f"  {screen.paint('bold', clean(str(row['url'])))}"
+
+
+def _told(context: "Context", key: str, change: Mapping[str, Any]) -> str:
+    old, new = change["from"], change["to"]
+    if key == "sha256":
+        return ""
+    if key == "overrides":
+        return f"{in_words(old) or 'as the file'} {context.err_screen.glyph('→')} {in_words(new) or 'as the file'}"
+    if key == "events":
+        return ", ".join(new) if old is None else f"{', '.join(old)} {context.err_screen.glyph('→')} {', '.join(new)}"
+    from docshare.cli.commands.settings.describe import Difference, told_difference
+
+    return told_difference(context, Difference(key, old, new))
+
+
+APPLIED = Spec(
+    table=(
+        Column("action", "ACTION"),
+        Column("kind", "KIND"),
+        Column("name", "NAME", role="bold", flexible=True),
+        Column("file", "FILE", flexible=True),
+        Column("url", "LINK", role="id"),
+    ),
+    plain=("action", "kind", "name", "file", "url"),
+    fields=("uuid", "changes", "secretFile", "done", "error"),
+    id="uuid",
+    human=_lines,
+)

@@ -1,0 +1,275 @@
+"""Reading ``share.yaml``: everything wrong in it is told at once, before anything is sent."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.commands.apply.model import FileWish, HookWish, VariantWish, Wishes
+from docshare.cli.commands.apply.yaml_file import Mistakes, Node, read_yaml
+from docshare.cli.commands.settings.changes import Changes
+from docshare.cli.commands.settings.declarations import VIEWER, canonical, is_whole, known
+from docshare.cli.commands.settings.overrides import Overrides, overrides_of
+from docshare.cli.commands.settings.values import check, is_duration, moment, window
+from docshare.cli.commands.webhooks.urls import check_format, check_url
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import read_text
+from docshare.cli.framework.sources import Item, checked, digest_of, items_of
+from docshare.cli.terminal.text import seconds
+from docshare.contract import fields
+from docshare.contract.limits import VARIANT_LABEL_CHARS, VARIANTS_PER_FILE
+from docshare.contract.settings import SETTINGS
+from docshare.contract.webhooks import DEFAULT_FORMAT, FORMATS, KINDS, WEBHOOKS_PER_ACCOUNT, event_kinds
+from docshare.contract.wire import instant
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+
+_VERSION = 1
+_TOP = ("version", "files", "webhooks")
+_FILE = ("path", "key", "name", "uuid", "keepAnchors", "settings", "variants")
+_VARIANT = ("label", "allowDownload", "pageRange", "revoked")
+_WEBHOOK = ("url", "events", "format", "file", "secretFile", "private")
+_PASSWORD = "passwordFile"  # noqa: S105 - the key of a path
+_AS_WRITTEN = ("boolean", "integer", "number", "form")  # kinds of settings that YAML has values for
+_label = fields.text(1, VARIANT_LABEL_CHARS)
+
+
+def read_wishes(context: "Context", path: Path) -> Wishes:
+    """What the file at ``path`` asks for; paths in it are relative to its folder. Stop (2) for any mistake."""
+    mistakes = Mistakes(path)
+    wishes = _Reading(context, path.parent, mistakes).wishes(read_yaml(path))
+    mistakes.refuse(context)
+    return wishes
+
+
+class _Reading:
+    def __init__(self, context: "Context", folder: Path, mistakes: Mistakes) -> None:
+        self._ctx = context
+        self._folder = folder
+        self._mistakes = mistakes
+
+    def wishes(self, root: Node) -> Wishes:
+        top = self._mistakes.only(root, _TOP, "the file")
+        if top is None:
+            return Wishes((), ())
+        version = top.get("version")
+        if version is None or version.value != _VERSION or version.value is True:
+            line = root.line if version is None else version.line
+            self._mistakes.add(line, f"the file must say version: {_VERSION}")
+        files = [self._file(node) for node in self._mistakes.items(top.get("files"), "files")]
+        whole = [each for each in files if each is not None]
+        self._refuse_twins([(wish.key, wish.line) for wish in whole], "key", "Give one of them a key of its own.")
+        self._refuse_twins([(wish.slug, wish.line) for wish in whole if wish.slug], "slug")
+        hooks = [self._webhook(node) for node in self._mistakes.items(top.get("webhooks"), "webhooks")]
+        standing = [each for each in hooks if each is not None]
+        self._judge_webhooks(standing, {wish.key for wish in whole} if len(whole) == len(files) else None)
+        return Wishes(tuple(whole), tuple(standing))
+
+    def _refuse_twins(self, names: list[tuple[str, int]], what: str, hint: str = "") -> None:
+        first: dict[str, int] = {}
+        for name, line in names:
+            if name in first:
+                self._mistakes.add(line, f"the {what} {name!r} stands in line {first[name]} already", hint)
+            first.setdefault(name, line)
+
+    def _needed(self, told: Mapping[str, Node] | None, key: str, line: int, what: str) -> str | None:
+        """The text under a key that must be there, None where it is not."""
+        if told is not None and key not in told:
+            self._mistakes.add(line, f"{what} needs a {key}")
+        return None if told is None else self._mistakes.text(told.get(key), key)
+
+    # --- files -----------------------------------------------------------------------------------------------------
+
+    def _file(self, node: Node) -> FileWish | None:
+        told = self._mistakes.only(node, _FILE, "a file")
+        path = self._needed(told, "path", node.line, "a file")
+        if told is None or path is None:
+            return None
+        changes, lifetime, password = self._settings(told.get("settings"))
+        item, digest = self._document(path, self._mistakes.text(told.get("name"), "name"), told["path"].line)
+        uuid = self._mistakes.text(told.get("uuid"), "uuid")
+        if uuid is not None:
+            with self._mistakes.at(told["uuid"].line):
+                uuid = fields.uuid("uuid", uuid)
+        return FileWish(
+            key=self._mistakes.text(told.get("key"), "key") or os.path.normpath(path),
+            item=item,
+            digest=digest,
+            line=node.line,
+            uuid=uuid,
+            keep_anchors=self._mistakes.switch(told.get("keepAnchors"), "keepAnchors") or False,
+            changes=changes,
+            password=password,
+            lifetime=lifetime,
+            variants=self._variants(told.get("variants")),
+        )
+
+    def _document(self, path: str, name: str | None, line: int) -> tuple[Item, str]:
+        (item,) = items_of([str(self._folder / path)], name, command="push")
+        item = checked(item, command="push")
+        with self._mistakes.at(line):
+            if item.refusal is not None:
+                raise item.refusal
+            return item, digest_of(item)
+        return item, ""
+
+    # --- settings --------------------------------------------------------------------------------------------------
+
+    def _settings(self, node: Node | None) -> tuple[Changes, int | None, str | None]:
+        """The changes, the lifetime in milliseconds, and the password."""
+        changes = Changes()
+        if node is None:
+            return changes, None, None
+        if not isinstance(node.value, dict):
+            self._mistakes.add(node.line, "settings must be a mapping (key: value)")
+            return changes, None, None
+        told = dict(node.value)
+        password = self._password(told.pop(_PASSWORD)) if _PASSWORD in told else None
+        lifetime = None
+        if "deleteAt" in told and is_duration(told["deleteAt"].text):
+            end = told.pop("deleteAt")
+            with self._mistakes.at(end.line):
+                moment(self._ctx, end.text, "deleteAt")  # a year beyond 9999 cannot be drawn
+                lifetime = int(seconds(end.text) * 1000)
+            if "neverExpire" in told:
+                self._mistakes.add(end.line, "deleteAt and neverExpire exclude each other")
+        for key, value in told.items():
+            self._setting(changes, canonical(key), value)
+        if changes.fields.get("gateFields") and changes.fields.get("requireEmail") is False:
+            self._mistakes.add(node.line, "a form asks for the address in any case: leave requireEmail: false out")
+        return changes, lifetime, password
+
+    def _setting(self, changes: Changes, key: str, node: Node) -> None:
+        if is_whole(key) and isinstance(node.value, dict) and node.value:
+            for name, inner in node.value.items():
+                self._setting(changes, canonical(name if key == VIEWER else f"{key}.{name}"), inner)
+            return
+        with self._mistakes.at(node.line):
+            if key == "password":
+                raise Stop(ExitCode.USAGE, "a password does not stand here", hint=f"Name its file: {_PASSWORD}: F")
+            if node.is_empty:
+                hint = "To clear it, write null. Behind a # all is comment, so colours need quotes."
+                raise Stop(ExitCode.USAGE, f"{key} is empty", hint=hint)
+            changes.put(key, None if is_whole(key) and not node.value else self._value(key, node))
+
+    def _value(self, key: str, node: Node) -> Any:
+        row = known(key)
+        if key in SETTINGS and SETTINGS[key].shown == "never" and key != "neverExpire":
+            raise Stop(ExitCode.USAGE, f"{key} is a deed and no state", hint="See: docshare settings set -h")
+        if node.value is None:
+            return None
+        if row.kind in _AS_WRITTEN or isinstance(node.value, dict | list):
+            return node.plain()
+        if row.kind == "datetime":
+            return instant(moment(self._ctx, node.text, key))
+        if row.kind == "pages":
+            return window(node.text, key)
+        return [each.strip() for each in node.text.split(",")] if row.kind == "domains" else node.text
+
+    def _password(self, node: Node) -> str | None:
+        """The password in a file; empty to take it away, None where it cannot be had."""
+        if node.value is None and not node.is_empty:
+            return ""
+        source = self._mistakes.text(node, _PASSWORD)
+        with self._mistakes.at(node.line):
+            if source is not None:
+                return self._secret(self._folder / source)
+        return None
+
+    def _secret(self, path: Path) -> str:
+        from docshare.cli.framework.connection import keep_secret
+
+        found = read_text(self._ctx, str(path), _PASSWORD).removesuffix("\n").removesuffix("\r")
+        if not found:
+            raise Stop(ExitCode.USAGE, f"{path} is empty", hint=f"To take the password away: {_PASSWORD}: null")
+        check(known("password"), found)
+        return keep_secret(self._ctx, found)
+
+    # --- variants --------------------------------------------------------------------------------------------------
+
+    def _variants(self, node: Node | None) -> tuple[VariantWish, ...]:
+        found, lines = [], []
+        for each in self._mistakes.items(node, "variants"):
+            wish = self._variant(each)
+            if wish is not None:
+                found.append(wish)
+                lines.append((wish.label, each.line))
+        self._refuse_twins(lines, "label")
+        if node is not None and len(found) > VARIANTS_PER_FILE:
+            self._mistakes.add(node.line, f"a file has {VARIANTS_PER_FILE} variants at most")
+        return tuple(found)
+
+    def _variant(self, node: Node) -> VariantWish | None:
+        told = self._mistakes.only(node, _VARIANT, "a variant")
+        label = self._needed(told, "label", node.line, "a variant")
+        if told is None or label is None:
+            return None
+        overrides: Overrides = {}
+        with self._mistakes.at(node.line):
+            label = _label("label", label.strip())
+            download = self._mistakes.switch(told.get("allowDownload"), "allowDownload")
+            overrides = overrides_of(download, _window(told.get("pageRange")), "pageRange")
+        return VariantWish(label, overrides, self._mistakes.switch(told.get("revoked"), "revoked"))
+
+    # --- webhooks --------------------------------------------------------------------------------------------------
+
+    def _webhook(self, node: Node) -> HookWish | None:
+        told = self._mistakes.only(node, _WEBHOOK, "a webhook")
+        url = self._needed(told, "url", node.line, "a webhook")
+        if told is None or url is None:
+            return None
+        private = self._mistakes.switch(told.get("private"), "private") or False
+        format_ = self._mistakes.text(told.get("format"), "format")
+        with self._mistakes.at(told["url"].line):
+            _check_address(self._ctx, url, format_, private=private)
+        if format_ is not None and format_ not in FORMATS:
+            self._mistakes.add(told["format"].line, f"format must be one of {', '.join(FORMATS)}")
+        kinds: list[str] = []
+        with self._mistakes.at(told["events"].line if "events" in told else node.line):
+            events = told["events"].plain() if "events" in told else None
+            kinds = list(KINDS) if events == "all" else event_kinds("events", events)
+        secret = self._mistakes.text(told.get("secretFile"), "secretFile")
+        return HookWish(
+            url=url,
+            events=tuple(sorted(kinds)),
+            format=format_ or DEFAULT_FORMAT,
+            file=self._mistakes.text(told.get("file"), "file"),
+            secret_file=None if secret is None else self._folder / secret,
+            line=node.line,
+        )
+
+    def _judge_webhooks(self, hooks: list[HookWish], keys: set[str] | None) -> None:
+        """Note what is wrong with them together. ``keys``: of the files, None where those are not all known."""
+        self._refuse_twins([(hook.key, hook.line) for hook in hooks], "webhook")
+        secrets = [(str(hook.secret_file), hook.line) for hook in hooks if hook.secret_file is not None]
+        self._refuse_twins(secrets, "secretFile")
+        if len(hooks) > WEBHOOKS_PER_ACCOUNT:
+            self._mistakes.add(hooks[-1].line, f"an account has {WEBHOOKS_PER_ACCOUNT} webhooks at most")
+        for hook in hooks:
+            if keys is not None and hook.file is not None and hook.file not in keys:
+                hint = f"Keys: {', '.join(sorted(keys)) or 'none'}."
+                self._mistakes.add(hook.line, f"no file here has the key {hook.file!r}", hint)
+            if hook.format == DEFAULT_FORMAT and hook.secret_file is None:
+                self._mistakes.add(hook.line, "it needs a secretFile: the secret of a webhook is told only once")
+            if hook.format != DEFAULT_FORMAT and hook.secret_file is not None:
+                self._mistakes.add(hook.line, "messages for Slack are not signed: leave secretFile out")
+
+
+def _window(node: Node | None) -> str | None:
+    """A page range as it is typed."""
+    if node is None:
+        return None
+    if isinstance(node.value, Mapping) and node.value.keys() == {"from", "to"}:
+        return f"{node.value['from'].text}-{node.value['to'].text}"
+    return node.text
+
+
+def _check_address(context: "Context", url: str, format_: str | None, *, private: bool) -> None:
+    """Stop (2) as ``webhooks create`` has it, with hints that speak of keys and not of options."""
+    try:
+        check_url(context, url, private=private)
+        check_format(url, format_)
+    except Stop as stop:
+        hint = stop.hint.replace("--private", "private: true").replace("--format ", "format: ")
+        raise Stop(stop.exit, stop.detail, hint=hint) from None

@@ -1,0 +1,312 @@
+"""What ``docshare apply`` has to do: everything is decided before anything is sent."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.commands.apply.actions import Action, Doer, Target
+from docshare.cli.commands.apply.match import found_files
+from docshare.cli.commands.apply.model import FileWish, HookWish, VariantWish, Wishes
+from docshare.cli.commands.apply.output import CREATE, DELETE, REPLACE, UPDATE
+from docshare.cli.commands.apply.settings import FRESH, ending, wanted
+from docshare.cli.commands.apply.state import State
+from docshare.cli.commands.push.run import expired, has_expired, is_current
+from docshare.cli.commands.settings.changes import needed_plans
+from docshare.cli.commands.settings.describe import Difference, differences
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.contract.plans import Plan
+from docshare.contract.wire import parse_instant
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+    from docshare.client import Client
+
+Row = dict[str, Any]
+
+
+class Planner:
+    """Compares ``wishes`` with the account. ``prune``: what the state knows and the wishes do not is to go; ``plan`` of
+    the account, None if unknown."""
+
+    def __init__(
+        self, context: "Context", client: "Client", wishes: Wishes, state: State, *, prune: bool, plan: Plan | None
+    ) -> None:
+        self._ctx = context
+        self._client = client
+        self._wishes = wishes
+        self._state = state
+        self._prune = prune
+        self._plan = plan
+        self._doer = Doer(context, client, state)
+        self._now = context.now()
+        self._targets: dict[str, Target] = {}
+        self._links: dict[str, dict[str, str]] = {}  # UUIDs of variants that were found, by label, by key
+        self._hooks: dict[str, str] = {}  # UUIDs of webhooks that were found
+        self._settled: dict[str, list[str]] = {}  # settings that are at their defaults again, by key
+        self._left = 0
+
+    def actions(self) -> list[Action]:
+        """All there is to do, what is made before what is removed. Stop (2, 3, 6, 8) where it cannot be done."""
+        rows = self._client.files.list() if self._wishes.files or self._state.files else []
+        found = found_files(self._wishes.files, rows, self._state)
+        self._follow_renamed(found)
+        alive = [wish for wish in self._wishes.files if not self._is_over(wish, found.get(wish.key))]
+        self._targets = {wish.key: Target(wish.key, found.get(wish.key, {})) for wish in alive}
+        standing = {wish.key: self._standing(wish) for wish in alive}
+        made = [action for wish in alive for action in self._of_file(wish, standing[wish.key])]
+        hooks = self._client.webhooks.list() if self._wishes.webhooks or self._state.webhooks else []
+        kept = [self._matching(wish, hooks) for wish in self._wishes.webhooks]
+        made += [
+            action
+            for wish, row in zip(self._wishes.webhooks, kept, strict=True)
+            for action in self._of_webhook(wish, row, hooks)
+        ]
+        removed = [
+            *self._webhooks_left(hooks, {str(row["uuid"]) for row in kept if row is not None}),
+            *(action for wish in alive for action in self._variants_left(wish, standing[wish.key])),
+            *self._files_left({str(row.get("uuid")): row for row in rows}, {row["uuid"] for row in found.values()}),
+        ]
+        if self._left and not self._prune:
+            self._ctx.note(
+                f"{self._left} of what earlier runs described stand in the file no more; --prune removes them"
+            )
+        actions = [*made, *(removed if self._prune else [])]
+        self._require_plan(actions)
+        return actions
+
+    def note_known(self) -> None:
+        """Let the state know what was found to be there already."""
+        for wish in self._wishes.files:
+            target = self._targets.get(wish.key)
+            if target is not None and target.row:
+                self._doer.know(wish, target, self._links.get(wish.key, {}), self._settled.get(wish.key, []))
+        self._state.webhooks |= self._hooks
+
+    def _follow_renamed(self, found: Mapping[str, Row]) -> None:
+        """A file that has another key now keeps what the state knows of it."""
+        described = {wish.key for wish in self._wishes.files}
+        old = {entry["uuid"]: key for key, entry in self._state.files.items() if key not in described}
+        for key, row in found.items():
+            if key not in self._state.files and row["uuid"] in old:
+                self._state.files[key] = self._state.files.pop(old[row["uuid"]])
+
+    # --- files -----------------------------------------------------------------------------------------------------
+
+    def _is_over(self, wish: FileWish, row: Row | None) -> bool:
+        """Whether the link has ended as it was to, so that there is nothing left to do. Stop (8) if it ended before."""
+        if row is not None and "burnedAt" in row:
+            how = f"docshare replace {row['uuid']} PATH brings it back"
+            self._ctx.note(f"{wish.key}: its views are used up and its bytes are gone; it is left alone ({how})")
+            return True
+        end = ending(wish, row or {}, self._state.files.get(wish.key, {}), self._now)
+        dead = row is not None and has_expired(row, self._now)
+        if end is not None and end <= self._now and (row is None or dead):
+            self._ctx.note(f"{wish.key}: the link has ended, as the file says; it is left alone")
+            return True
+        if row is not None and dead:
+            raise expired(row, f"{wish.key}: delete it, then apply again")
+        return False
+
+    def _of_file(self, wish: FileWish, standing: Sequence[Row]) -> Iterator[Action]:
+        target = self._targets[wish.key]
+        entry = self._entry(target)
+        row = target.row or FRESH
+        if not target.row:
+            yield self._made(CREATE, wish, partial(self._doer.upload, wish, target), None)
+        elif not is_current(row, wish.digest, entry):
+            run = partial(self._doer.replace, wish, target)
+            yield self._made(REPLACE, wish, run, row.get("sha256"), risky=True, needs={Plan.PRO: ["another document"]})
+        yield from self._of_settings(wish, target, row, entry)
+        for variant in wish.variants:
+            yield from self._of_variant(wish, variant, standing)
+
+    def _of_settings(self, wish: FileWish, target: Target, row: Row, entry: Mapping[str, Any]) -> Iterator[Action]:
+        gone = self._settings_left(wish, entry)
+        try:
+            body = wanted(wish, row, entry, self._now, gone)
+        except Stop as stop:
+            raise Stop(stop.exit, f"{wish.key}: {stop.detail}", hint=stop.hint, code=stop.code) from None
+        if not body:
+            self._settled[wish.key] = gone
+            return
+        if body.get("password") and row.get("protected") and "password" not in entry:
+            self._ctx.note(f"{wish.key}: the password is set once more, as no server tells which it has")
+        changes, risky = differences(row, body), self._ends_now(body)
+        run = partial(self._doer.settle, wish, target, gone)
+        yield Action(UPDATE, "settings", wish.key, run, wish.key, changes, risky=risky, needs=needed_plans(body))
+
+    def _entry(self, target: Target) -> Mapping[str, Any]:
+        """What the state knows of a file that is there."""
+        entry = self._state.files.get(target.key, {})
+        return entry if target.row and entry.get("uuid") == target.uuid else {}
+
+    def _made(self, verb: str, wish: FileWish, run: Any, old: Any, **more: Any) -> Action:
+        changes = [Difference("sha256", old, wish.digest)]
+        return Action(verb, "file", wish.item.name, run, wish.key, changes, **more)
+
+    def _ends_now(self, body: Mapping[str, Any]) -> bool:
+        end = parse_instant(str(body.get("deleteAt", "")))
+        return end is not None and end <= self._now
+
+    def _settings_left(self, wish: FileWish, entry: Mapping[str, Any]) -> list[str]:
+        """The settings that an earlier run set and the file names no more."""
+        said = set(wish.set_keys)
+        blocks = {key.partition(".")[0] for key in said}
+        left = [str(key) for key in entry.get("settings", []) if key not in said and key not in blocks]
+        self._left += len(left)
+        return left if self._prune else []
+
+    def _files_left(self, by_uuid: Mapping[str, Row], taken: set[Any]) -> Iterator[Action]:
+        described = {wish.key for wish in self._wishes.files}
+        for key, entry in self._state.files.items():
+            row = by_uuid.get(entry["uuid"])
+            if key in described or row is None or entry["uuid"] in taken:
+                continue
+            self._left += 1
+            run = partial(self._doer.trash, key, entry["uuid"])
+            yield Action(DELETE, "file", str(row.get("originalName")), run, key, risky=True)
+
+    # --- variants --------------------------------------------------------------------------------------------------
+
+    def _standing(self, wish: FileWish) -> list[Row]:
+        """The variants of a file; none where nothing is said of them."""
+        target = self._targets[wish.key]
+        asked = wish.variants or self._entry(target).get("variants")
+        if not (target.row and asked) or (self._plan is not None and self._plan < Plan.PRO):
+            return []
+        return self._client.variants.list(target.uuid)
+
+    def _of_variant(self, file: FileWish, wish: VariantWish, standing: Sequence[Row]) -> Iterator[Action]:
+        target = self._targets[file.key]
+        row = self._variant(file, wish, standing)
+        if row is None:
+            known = [str(each.get("uuid")) for each in standing]
+            changes = [Difference(key, None, value) for key, value in wish.overrides.items()]
+            changes += [Difference("revoked", False, True)] if wish.revoked else []
+            run = partial(self._doer.mint, wish, target, known)
+            yield Action(
+                CREATE, "variant", wish.label, run, file.key, changes, needs={Plan.PRO: [f"variant {wish.label}"]}
+            )
+            return
+        self._links.setdefault(file.key, {})[wish.label] = str(row["uuid"])
+        if row.get("redacted"):
+            self._ctx.warn(f"{file.key}: the label {wish.label!r} was redacted; take it out of the file")
+            return
+        if row.get("revoked") and wish.revoked is None:
+            self._ctx.note(f"{file.key}: the link of {wish.label} is revoked and stays so; revoked: false restores it")
+        changes = list(_variant_changes(wish, row))
+        if changes:
+            sent = {change.key: change.new for change in changes}
+            run = partial(self._doer.alter, target, str(row["uuid"]), sent)
+            yield Action(UPDATE, "variant", wish.label, run, file.key, changes, risky=sent.get("revoked") is True)
+
+    def _variant(self, file: FileWish, wish: VariantWish, standing: Sequence[Row]) -> Row | None:
+        known = self._entry(self._targets[file.key]).get("variants", {}).get(wish.label)
+        same = [row for row in standing if row.get("label") == wish.label]
+        mine = next((row for row in standing if row.get("uuid") == known), None)
+        alive = [row for row in same if not row.get("revoked")]
+        if mine is None and len(alive) > 1:
+            raise Stop(ExitCode.USAGE, f"{file.key}: {len(alive)} variants have the label {wish.label!r}")
+        return mine or next(iter((*alive, *same)), None)
+
+    def _variants_left(self, wish: FileWish, standing: Sequence[Row]) -> Iterator[Action]:
+        described = {variant.label for variant in wish.variants}
+        uuids = {str(row.get("uuid")) for row in standing}
+        file = self._targets[wish.key].uuid
+        for label, uuid in self._entry(self._targets[wish.key]).get("variants", {}).items():
+            if label not in described and uuid in uuids:
+                self._left += 1
+                run = partial(self._doer.unmake, wish.key, file, label, uuid)
+                yield Action(DELETE, "variant", label, run, wish.key, risky=True)
+
+    # --- webhooks --------------------------------------------------------------------------------------------------
+
+    def _matching(self, wish: HookWish, rows: Sequence[Row]) -> Row | None:
+        """The webhook that stands in the place of ``wish``: the one that the state knows, or else the likest."""
+        target = None if wish.file is None else self._targets.get(wish.file)
+        scope = "" if target is None else target.uuid
+        if wish.file is not None and not scope:
+            return None
+        same = [
+            row
+            for row in rows
+            if (row.get("url"), row.get("format"), row.get("fileUuid") or "") == (wish.url, wish.format, scope)
+        ]
+        known = self._state.webhooks.get(wish.key)
+        ranked = sorted(same, key=lambda row: (row.get("uuid") != known, _kinds(row) != list(wish.events)))
+        return ranked[0] if ranked else None
+
+    def _of_webhook(self, wish: HookWish, row: Row | None, rows: Sequence[Row]) -> Iterator[Action]:
+        if wish.file is not None and wish.file not in self._targets:
+            return  # its file has ended
+        target = None if wish.file is None else self._targets[wish.file]
+        known = [str(each.get("uuid")) for each in rows]
+        if row is None:
+            self._require_room(wish)
+            changes = [Difference("events", None, list(wish.events))]
+            run = partial(self._doer.hook, wish, target, known, None)
+            yield Action(CREATE, "webhook", wish.url, run, wish.file or "", changes)
+        elif _kinds(row) != list(wish.events):
+            changes = [Difference("events", _kinds(row), list(wish.events))]
+            run = partial(self._doer.hook, wish, target, known, str(row["uuid"]))
+            yield Action(REPLACE, "webhook", wish.url, run, wish.file or "", changes, risky=True)
+        else:
+            self._hooks[wish.key] = str(row["uuid"])
+            self._look_at(wish, row)
+
+    def _require_room(self, wish: HookWish) -> None:
+        """Stop (2) if a secret that is not known to be of this webhook would be overwritten."""
+        if wish.secret_file is not None and wish.secret_file.exists() and wish.key not in self._state.webhooks:
+            hint = "It may hold the secret of another webhook: name a new file, or move this one away."
+            raise Stop(ExitCode.USAGE, f"{wish.secret_file} exists already", hint=hint, code="local_file")
+
+    def _look_at(self, wish: HookWish, row: Row) -> None:
+        if row.get("active") is False:
+            self._ctx.warn(f"{wish.url} is disabled; switch it on with: docshare webhooks enable {row['uuid']}")
+        if wish.secret_file is not None and not wish.secret_file.exists():
+            self._ctx.note(f"{wish.url} stands already; its secret is told no more, so {wish.secret_file} is not made")
+
+    def _webhooks_left(self, rows: Sequence[Row], taken: set[str]) -> Iterator[Action]:
+        described = {wish.key for wish in self._wishes.webhooks}
+        by_uuid = {str(row.get("uuid")): row for row in rows}
+        for key, uuid in self._state.webhooks.items():
+            if key not in described and uuid in by_uuid and uuid not in taken:
+                self._left += 1
+                yield Action(
+                    DELETE, "webhook", str(by_uuid[uuid].get("url")), partial(self._doer.unhook, key, uuid), risky=True
+                )
+
+    # --- the plan of the account -----------------------------------------------------------------------------------
+
+    def _require_plan(self, actions: Sequence[Action]) -> None:
+        """Stop (6) if the account's plan is known to be too low for some of it."""
+        if self._plan is None:
+            return
+        lacking = [
+            f"{action.file}: {', '.join(keys)} ({needed.tier})"
+            for action in actions
+            for needed, keys in action.needs.items()
+            if needed > self._plan
+        ]
+        if lacking:
+            raise Stop(
+                ExitCode.PLAN,
+                f"the {self._plan.tier} plan is too low for some of it; nothing was sent",
+                hint=f"Needed: {'; '.join(lacking)}. Leave it out, or upgrade.",
+                code="plan_required",
+            )
+
+
+def _kinds(row: Mapping[str, Any]) -> list[str]:
+    kinds = row.get("events")
+    return sorted(map(str, kinds)) if isinstance(kinds, list) else []
+
+
+def _variant_changes(wish: VariantWish, row: Mapping[str, Any]) -> Iterator[Difference]:
+    if row.get("label") != wish.label:  # the state knows it by its UUID
+        yield Difference("label", row.get("label"), wish.label)
+    old = row.get("overrides") or {}
+    if old != wish.overrides:
+        yield Difference("overrides", old, wish.overrides)
+    if wish.revoked is not None and bool(row.get("revoked")) != wish.revoked:
+        yield Difference("revoked", bool(row.get("revoked")), wish.revoked)

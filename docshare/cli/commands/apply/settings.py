@@ -1,0 +1,65 @@
+"""Which settings of a file differ from what ``share.yaml`` says."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from docshare.cli.commands.apply.model import FileWish
+from docshare.cli.commands.apply.state import is_marked
+from docshare.cli.commands.settings.changes import Changes
+from docshare.cli.commands.settings.describe import differences, viewer_of
+from docshare.contract.settings import SETTINGS
+from docshare.contract.wire import instant, parse_instant
+
+Row = dict[str, Any]
+
+# A file as it is right after the upload, as far as settings go.
+FRESH: Row = {
+    name: row.default for name, row in SETTINGS.items() if row.default is not None and row.shown == "always"
+}  # fmt: skip
+
+
+def wanted(wish: FileWish, row: Mapping[str, Any], entry: Mapping[str, Any], now: int, gone: Sequence[str]) -> Row:
+    """The body of the settings write that makes ``row``, a File object, what ``wish`` says; empty where it is that.
+
+    Parameters:
+        entry: of the state, which knows the password that was set.
+        now: milliseconds since 1970.
+        gone: settings to put back to their defaults.
+
+    Stop (2) where the result cannot be, such as a call to action without an address.
+    """
+    body = _changes(wish, gone).body(viewer_of(row))
+    if wish.lifetime is not None:
+        body["deleteAt"] = instant(ending(wish, row, entry, now) or now)
+    found = {name: value for name, value in body.items() if differences(row, {name: value})}
+    secret = "" if wish.password is None and "password" in gone else wish.password
+    if secret is not None and not _has_password(row, entry, secret):
+        found["password"] = secret
+    return found
+
+
+def ending(wish: FileWish, row: Mapping[str, Any], entry: Mapping[str, Any], now: int) -> int | None:
+    """When the link is to end (milliseconds since 1970), None for never or unsaid. A length of time counts from when
+    the file was shared first, so that a later run comes to the same end."""
+    if wish.lifetime is None:
+        return parse_instant(str(wish.changes.fields.get("deleteAt", "")))
+    born = parse_instant(str(row.get("createdAt") or entry.get("createdAt") or ""))
+    return (now if born is None else born) + wish.lifetime
+
+
+def _changes(wish: FileWish, gone: Sequence[str]) -> Changes:
+    """The changes, with ``gone`` settings put back first."""
+    changes = Changes()
+    for key in gone:
+        if key != "password":
+            changes.put(key, None)
+    changes.fields |= wish.changes.fields
+    changes.looks |= wish.changes.looks
+    changes.bare = changes.bare or wish.changes.bare
+    return changes
+
+
+def _has_password(row: Mapping[str, Any], entry: Mapping[str, Any], secret: str) -> bool:
+    if not secret or not row.get("protected"):
+        return bool(row.get("protected")) == bool(secret)
+    return is_marked(secret, str(entry.get("password", "")))

@@ -1,0 +1,122 @@
+"""What ``docshare apply`` keeps between two runs: which file on the server is which in ``share.yaml``.
+
+The state is bound to one server and one account. A password is kept as a salted hash, so that the same one is not set
+again each time: the server never tells which it has.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local.storage import replace_file
+
+Entry = dict[str, Any]
+
+_VERSION = 1
+_SALT_BYTES = 16
+
+
+class State:
+    """The state file at ``path``.
+
+    ``files``: an entry per key: ``uuid``, ``createdAt``, ``sha256`` and ``contentVersion`` of what was sent last,
+    ``settings`` that were set, ``password`` (a mark), and the UUIDs of its ``variants`` by label. ``webhooks``: UUIDs.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._owner: Entry = {}
+        self._saved = ""
+        self.files: dict[str, Entry] = {}
+        self.webhooks: dict[str, str] = {}
+
+    def load(self) -> "State":
+        """Read what is there. Stop (2) for a file that is no state."""
+        try:
+            text = self._path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return self
+        except (OSError, UnicodeError) as error:
+            raise self._unusable("it cannot be read") from error
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            found = None
+        if not _is_state(found):
+            raise self._unusable("it is no state of docshare apply")
+        self._saved = text
+        self._owner = {key: found[key] for key in ("server", "account") if key in found}
+        self.files, self.webhooks = found["files"], found["webhooks"]
+        return self
+
+    def bind(self, server: str, account: str | None) -> None:
+        """Take possession for ``server`` (its base address) and ``account`` (a UUID, None if unknown). Stop (2) if the
+        state is of another."""
+        old = self._owner
+        told = f"{self._path} belongs to"
+        if old.get("server", server) != server:
+            raise self._foreign(f"{told} the server {old['server']}, and this is {server}")
+        if account is not None and old.get("account", account) != account:
+            raise self._foreign(f"{told} another account of {server}")
+        self._owner = {**old, "server": server, **({} if account is None else {"account": account})}
+
+    def file(self, key: str) -> Entry:
+        """The entry of a file, made if there is none."""
+        return self.files.setdefault(key, {})
+
+    def save(self) -> None:
+        """Put it on disk, readable for this user alone, if anything has changed. Stop (2) if that fails."""
+        whole = {"version": _VERSION, **self._owner, "files": self.files, "webhooks": self.webhooks}
+        text = json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        if text != self._saved:
+            replace_file(self._path, text, private=True)
+            self._saved = text
+
+    def _unusable(self, why: str) -> Stop:
+        hint = "Name another with --state F, or move it away: files are then found by slug and name."
+        return Stop(ExitCode.USAGE, f"{self._path}: {why}", hint=hint, code="local_file")
+
+    def _foreign(self, detail: str) -> Stop:
+        return Stop(ExitCode.USAGE, detail, hint="Keep a state for each of them: --state F")
+
+
+def _is_state(found: object) -> bool:
+    if not isinstance(found, dict) or found.get("version") != _VERSION:
+        return False
+    files, webhooks = found.get("files"), found.get("webhooks")
+    if not isinstance(files, dict) or not isinstance(webhooks, dict):
+        return False
+    return all(map(_is_entry, files.values())) and all(isinstance(uuid, str) for uuid in webhooks.values())
+
+
+def _is_entry(found: object) -> bool:
+    if not isinstance(found, Mapping) or not isinstance(found.get("uuid"), str):
+        return False
+    variants, settings = found.get("variants", {}), found.get("settings", [])
+    if not isinstance(variants, dict) or not isinstance(settings, list):
+        return False
+    return all(isinstance(word, str) for word in (*variants.values(), *settings, found.get("password", "")))
+
+
+def password_mark(secret: str) -> str:
+    """A salted hash of ``secret``, slow to guess from."""
+    salt = os.urandom(_SALT_BYTES)
+    return f"{salt.hex()}:{_hashed(secret, salt)}"
+
+
+def is_marked(secret: str, mark: str) -> bool:
+    """Whether ``mark`` was made of ``secret``."""
+    salt, _, hashed = mark.partition(":")
+    try:
+        return hmac.compare_digest(_hashed(secret, bytes.fromhex(salt)), hashed)
+    except (ValueError, TypeError):  # a mark that somebody has edited
+        return False
+
+
+def _hashed(secret: str, salt: bytes) -> str:
+    return hashlib.scrypt(secret.encode("utf-8", "surrogatepass"), salt=salt, n=2**14, r=8, p=1).hex()

@@ -1,0 +1,372 @@
+"""``docshare auth``: sign in to a server, see by what, and sign out."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.framework import prompts
+from docshare.cli.framework.app import App
+from docshare.cli.framework.connection import keep_secret, make_holder, make_stranger
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.dry_run import HIDDEN, Doing, as_json
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local import cache, credentials
+from docshare.cli.local.config import check_profile_name, save_profile
+from docshare.cli.local.credentials import Credential
+from docshare.cli.local.settings import BUILT_IN_URL, named_profile
+from docshare.cli.terminal.output import Column, Spec
+from docshare.client.address import origin_of, parse_address
+from docshare.contract.scopes import SCOPES, known_scopes
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+    from docshare.client.oauth import Server, Tokens
+
+app = App(
+    """Sign in to a server, see by what, and sign out.
+
+    Signing in opens the browser where the server offers OAuth, and asks for an API key elsewhere. Scripts set
+    DOCSHARE_TOKEN, or give a key to --with-token.
+
+    Examples:
+
+      docshare auth login --url https://docs.example.com
+      docshare auth status
+    """
+)
+
+CLIENT_ID = "docshare-cli"  # known to every docshare server
+_MINUTES = 5
+_TAIL = 4  # characters of a credential that may be seen
+_STATE_BYTES = 24
+_VERIFIER_BYTES = 48
+
+_STATUS = Spec(
+    table=(
+        Column("profile", "profile", role="bold"),
+        Column("origin", "server"),
+        Column("account", "account"),
+        Column("kind", "credential"),
+        Column("source", "from", role="dim"),
+        Column("scopes", "may", show=lambda row: ", ".join(row.get("scopes", ()))),
+        Column("expiresAt", "renewed by", kind="moment"),
+    ),
+    plain=("profile", "origin", "account", "kind", "source", "scopes", "expiresAt"),
+    id="account",
+)
+_TOKEN = Spec(plain=("token",), id="token")
+
+
+@app.command("login")
+def login(
+    with_token: Annotated[bool, typer.Option("--with-token", help="Read an API key from stdin; open nothing.")] = False,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address instead; take the one it ends at, pasted.")
+    ] = False,
+    scope: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Ask for these scopes only, such as files:write.")
+    ] = None,
+    callback_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port for the browser's answer; 0 takes a free one.")
+    ] = 0,
+    client_id: Annotated[str | None, typer.Option(metavar="ID", help="Sign in as this registered app.")] = None,
+    dry_run: Doing = False,
+) -> ExitCode:
+    """Sign in, and keep the credential in a profile.
+
+    The server is that of --url or of the profile; the profile is that of --profile, or one named after the server. A
+    credential is kept in credentials.json (mode 0600) and only ever sent to the server it is for. Access granted in
+    the browser is renewed by itself; 'docshare auth logout' ends it.
+
+    Examples:
+
+      docshare auth login --url https://docs.example.com
+      docshare auth login --no-browser
+      docshare auth login --scope files:read,files:write --profile ci
+      docshare auth login --with-token < key.txt
+    """
+    ctx = current()
+    name, url = _target(ctx)
+    _forget_name(ctx, name)
+    wanted = _scopes(scope)
+    kept = {"url": url, **({"client_id": client_id} if client_id else {})}
+    if dry_run:
+        grant = {"client_id": _client_id(ctx, name, client_id), "scope": wanted}
+        asked = [] if with_token else [("GET", "/oauth/authorize", grant), _exchange("authorization_code", grant)]
+        return _planned(ctx, *asked, ("WRITE", str(ctx.config.path), {"profile": name, **kept}), _keeping(ctx, name))
+    if with_token:
+        credential = Credential(origin_of(url), _given(ctx, ctx.stdin.readline()))
+    else:
+        credential = _granted(ctx, url, _client_id(ctx, name, client_id), wanted, callback_port, no_browser)
+    account = _account(make_holder(ctx, url, credential.token))
+    email = account.get("email", "")
+    save_profile(ctx.config_dir, name, kept)
+    credentials.save(ctx.config_dir, name, credential._replace(account=account.get("uuid")))
+    cache.forget_home(ctx, name)
+    ctx.note(f"signed in to {credential.origin}{f' as {email}' if email else ''}; profile {name}")
+    if ctx.env.get("DOCSHARE_TOKEN"):
+        ctx.warn("DOCSHARE_TOKEN is set, and wins over what was just saved")
+    return ExitCode.OK
+
+
+_Change = tuple[str, str, dict[str, Any]]
+
+
+def _planned(ctx: Context, *changes: _Change) -> ExitCode:
+    """``--dry-run``: print what would be sent and written."""
+    from docshare.cli.framework import bulk
+
+    return bulk.planned(ctx, [(verb, place, as_json(values)) for verb, place, values in changes])
+
+
+def _exchange(grant_type: str, client: Mapping[str, str]) -> _Change:
+    secret = "code" if grant_type == "authorization_code" else grant_type
+    return "POST", "/oauth/token", {"grant_type": grant_type, secret: HIDDEN, "client_id": client["client_id"]}
+
+
+def _keeping(ctx: Context, profile: str) -> _Change:
+    return "WRITE", str(ctx.config_dir / credentials.FILE_NAME), {"profile": profile, "token": HIDDEN}
+
+
+def _target(ctx: Context) -> tuple[str, str]:
+    """The profile to keep the credential in, and the address of its server."""
+    named = named_profile(ctx).value
+    known = ctx.config.profiles
+    given = ctx.options.url or ctx.env.get("DOCSHARE_URL")
+    url = given or (known.get(named, {}).get("url") if named else None) or BUILT_IN_URL
+    base = parse_address(str(url), with_token=True, allow_http=bool(ctx.options.allow_http)).base
+    explicit = bool(ctx.options.profile or ctx.env.get("DOCSHARE_PROFILE"))
+    if named and (explicit or origin_of(str(known.get(named, {}).get("url", ""))) == origin_of(base)):
+        return check_profile_name(named), base
+    of_server = [name for name, row in known.items() if origin_of(str(row.get("url", ""))) == origin_of(base)]
+    return (of_server[0] if of_server else _name_of(base, known)), base
+
+
+def _forget_name(ctx: Context, name: str) -> None:
+    """Let nothing look up the settings of the profile ``name`` before it is made."""
+    if name not in ctx.config.profiles:
+        ctx.options = ctx.options._replace(profile=None)
+        ctx.env = {key: value for key, value in ctx.env.items() if key != "DOCSHARE_PROFILE"}
+
+
+def _name_of(base: str, known: Any) -> str:
+    """A new profile's name, after the server's host."""
+    from urllib.parse import urlsplit
+
+    host = urlsplit(base).hostname or "server"
+    plain = "".join(char if char.isascii() and char.isalnum() else "-" for char in host).strip("-")[:40] or "server"
+    names = (plain, *(f"{plain}-{number}" for number in range(2, 1000)))
+    return next(name for name in names if name not in known)
+
+
+def _scopes(asked: str | None) -> str:
+    if asked is None:
+        return " ".join(SCOPES)
+    found = known_scopes(asked.replace(",", " "))
+    if found is None:
+        raise Stop(ExitCode.USAGE, f"--scope names a scope that does not exist: {asked}", hint=f"{', '.join(SCOPES)}.")
+    return found
+
+
+def _client_id(ctx: Context, profile: str, given: str | None) -> str:
+    return given or str(ctx.config.profiles.get(profile, {}).get("client_id", CLIENT_ID))
+
+
+def _given(ctx: Context, text: str) -> str:
+    token = text.strip()
+    if not token:
+        raise Stop(ExitCode.USAGE, "no API key was given")
+    return keep_secret(ctx, token)
+
+
+def _granted(ctx: Context, url: str, client_id: str, scopes: str, port: int, no_browser: bool) -> Credential:
+    """A credential by way of the browser; an API key where the server knows no other way."""
+    from docshare.cli.local.token_refresh import credential_of
+    from docshare.client.errors import Refused
+
+    with make_stranger(ctx, url) as client:
+        try:
+            server = client.oauth.server()
+        except Refused as refusal:
+            if refusal.status != 404:
+                raise
+            ctx.note(f"{client.origin} offers no sign-in in the browser; give it an API key")
+            asked = prompts.secret(ctx, "API key", instead="Give it to --with-token on stdin.")
+            return Credential(client.origin, _given(ctx, asked))
+        tokens = _by_browser(ctx, client, server, client_id, scopes, port, no_browser)
+        keep_secret(ctx, tokens.access)
+        keep_secret(ctx, tokens.refresh or "")
+        return credential_of(client.origin, client_id, tokens, ctx.now())
+
+
+def _by_browser(
+    ctx: Context, client: Any, server: "Server", client_id: str, scopes: str, port: int, no_browser: bool
+) -> "Tokens":
+    import secrets
+
+    from docshare.cli.commands.auth.loopback import Waiting
+    from docshare.cli.commands.browse import may_open
+
+    state = secrets.token_urlsafe(_STATE_BYTES)
+    verifier = keep_secret(ctx, secrets.token_urlsafe(_VERIFIER_BYTES))
+    waiting = Waiting(state, port)
+    try:
+        address = server.consent_address(client_id, waiting.redirect_uri, scopes, state, verifier)
+        opened = not no_browser and may_open(ctx, stream_tty=ctx.stderr_tty) and ctx.open_browser(address)
+        ctx.err("Your browser asks you to allow this." if opened else "Open this address in a browser:")
+        if not opened:
+            ctx.err(address)
+            ctx.note(f"waiting {_MINUTES} minutes for the answer to arrive at {waiting.redirect_uri}")
+        if not opened and ctx.may_prompt:
+            ctx.err("If that browser is on another machine, paste the address it ends at here.")
+            waiting.also_from(ctx)
+        answer = waiting.answer(_MINUTES * 60)
+    finally:
+        waiting.close()
+    if server.says_issuer and answer.get("iss") != server.issuer:
+        raise Stop(ExitCode.CREDENTIAL, "the answer came from another server than the one that was asked")
+    if "code" not in answer:
+        said = answer.get("error_description") or answer["error"]
+        denied = answer["error"] == "access_denied"
+        raise Stop(ExitCode.CREDENTIAL, f"not signed in: {'access was not granted' if denied else said}")
+    code = keep_secret(ctx, answer["code"])
+    tokens: Tokens = client.oauth.exchange(server, client_id, code, waiting.redirect_uri, verifier)
+    return tokens
+
+
+def _account(client: "Client") -> dict[str, Any]:
+    """Whose credential it is; empty where it may not ask. Raises Refused (401) for one that is worth nothing."""
+    from docshare.client.errors import Refused
+
+    with client:
+        try:
+            return client.account.show()
+        except Refused as refusal:
+            if refusal.status != 403:
+                raise
+            return {}
+
+
+@app.command("status", spec=_STATUS)
+def status() -> None:
+    """Show which credential is in effect, and whether it works.
+
+    Exit code 4 if there is none, or it does not.
+
+    Examples:
+
+      docshare auth status
+      docshare auth status --json --profile work
+    """
+    ctx = current()
+    connection = ctx.connection
+    client = ctx.client()
+    token = connection.token() if callable(connection.token) else str(connection.token)
+    saved = _saved(ctx)
+    row: dict[str, Any] = {
+        "profile": connection.profile.value or "",
+        "origin": connection.origin,
+        "source": connection.source,
+        "kind": f"{'OAuth' if saved and saved.renewable else 'API key'}, ends in {token[-_TAIL:]}",
+    }
+    account = _account(client).get("email")
+    row |= {"account": account} if account else {}
+    if saved and saved.renewable and saved.expires_at is not None:
+        from docshare.contract.wire import instant
+
+        row |= {"scopes": (saved.scopes or "").split(), "expiresAt": instant(saved.expires_at)}
+    ctx.emit(row, _STATUS)
+
+
+def _saved(ctx: Context) -> Credential | None:
+    """The saved credential, if it is the one in effect."""
+    name = ctx.connection.profile.value
+    if name is None or not ctx.connection.source.startswith(credentials.FILE_NAME):
+        return None
+    return credentials.load(ctx.config_dir, name)
+
+
+@app.command("token", spec=_TOKEN)
+def token() -> None:
+    """Print the credential in effect, for other programs; it is renewed first if its time is nearly over.
+
+    Examples:
+
+      curl -H "Authorization: Bearer $(docshare auth token)" https://docs.example.com/api/v1/files
+    """
+    ctx = current()
+    ctx.client()  # refuses where there is none
+    held = ctx.connection.token
+    text = held() if callable(held) else str(held)
+    ctx.secrets.discard(text)
+    ctx.emit({"token": text}, _TOKEN)
+
+
+@app.command("refresh")
+def refresh(dry_run: Doing = False) -> ExitCode:
+    """Renew access that was granted in the browser, now. Commands do that by themselves when it is due.
+
+    Examples:
+
+      docshare auth refresh
+    """
+    from docshare.cli.local.token_refresh import renew
+
+    ctx = current()
+    saved = _saved(ctx)
+    if saved is None or not saved.renewable:
+        raise Stop(
+            ExitCode.USAGE,
+            "the credential in effect is not one that is renewed",
+            hint="An API key does not end by itself. Sign in with: docshare auth login",
+        )
+    name = str(ctx.connection.profile.value)
+    if dry_run:
+        return _planned(ctx, _exchange("refresh_token", {"client_id": str(saved.client_id)}), _keeping(ctx, name))
+    renew(ctx, name)
+    ctx.note("renewed")
+    return ExitCode.OK
+
+
+@app.command("logout")
+def logout(dry_run: Doing = False) -> ExitCode:
+    """Sign out: end access that was granted in the browser, and forget the credential of the profile.
+
+    An API key is forgotten here and stays valid; revoke it on the server.
+
+    Examples:
+
+      docshare auth logout
+      docshare auth logout --profile work
+    """
+    ctx = current()
+    name = ctx.connection.profile.value
+    saved = credentials.load(ctx.config_dir, name) if name else None
+    if name is None or saved is None:
+        raise Stop(ExitCode.NOT_FOUND, "nobody is signed in here", hint="See: docshare auth status")
+    if dry_run:
+        revoked = ("POST", "/oauth/revoke", {"token": HIDDEN, "client_id": saved.client_id})
+        forgotten = ("DELETE", str(ctx.config_dir / credentials.FILE_NAME), {"profile": name})
+        return _planned(ctx, *([revoked] if saved.renewable else []), forgotten)
+    ended = saved.renewable and _ended(ctx, saved)
+    credentials.save(ctx.config_dir, name, None)
+    cache.forget_home(ctx, name)
+    still = "" if ended else "; the server was not told" if saved.renewable else "; the API key itself stays valid"
+    ctx.note(f"signed out of {saved.origin}, profile {name}{still}")
+    if ctx.env.get("DOCSHARE_TOKEN"):
+        ctx.warn("DOCSHARE_TOKEN is still set")
+    return ExitCode.OK
+
+
+def _ended(ctx: Context, saved: Credential) -> bool:
+    """Whether the server was told; signing out works without it."""
+    from docshare.client.errors import ClientError
+    from docshare.contract.problems import Problem
+
+    with suppress(Problem, ClientError), make_stranger(ctx, saved.origin) as client:
+        brief = client.fork(retries=0)
+        brief.oauth.revoke(brief.oauth.server(), saved.client_id or CLIENT_ID, saved.refresh or saved.token)
+        return True
+    return False

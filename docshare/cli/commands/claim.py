@@ -1,0 +1,66 @@
+"""``docshare claim``: take over a file that was shared without an account."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.framework.app import App
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.dry_run import HIDDEN, Sending, sent
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.token_file import read_token
+from docshare.cli.local import cache
+from docshare.cli.terminal.output import Spec
+from docshare.cli.terminal.text import clean
+from docshare.contract.scopes import LANES, Lane
+
+app = App()
+
+
+def _told(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+    yield context.out_screen.paint("bold", clean(str(row["shareUrl"])))
+    if not context.options.quiet:
+        yield context.out_screen.paint("dim", clean(str(row.get("message") or "claimed")))
+
+
+_CLAIMED = Spec(plain=("shareUrl",), fields=("uuid", "shortId", "message"), id="shortId", human=_told)
+
+
+@app.command("claim", spec=_CLAIMED)
+def claim(
+    token_file: Annotated[
+        str | None, typer.Option("--token-file", metavar="F", help="File with the claim token; '-' is stdin.")
+    ] = None,
+    dry_run: Sending = False,
+) -> ExitCode:
+    """Take over a file that was shared without an account.
+
+    The claim token came with the anonymous upload and is valid for 30 days. Link, content and expiry stay; the file
+    needs a free slot of the account. Claiming a file that is yours already changes nothing. The token is read from a
+    file, so that it stands in no list of processes and no history.
+
+    Examples:
+
+      docshare claim --token-file claim-token.txt
+      pass show docshare/claim | docshare claim --token-file -
+    """
+    ctx = current()
+    if token_file is None:
+        raise Stop(ExitCode.USAGE, "which token?", hint="Give --token-file F, or - for stdin.")
+    token = _token(ctx, token_file)
+    if dry_run:
+        return sent(ctx, "POST", "/api/v1/files/claim", {"claimToken": HIDDEN})
+    with ctx.client() as client:
+        result = client.files.claim(token)
+    cache.remember_last(ctx, result)
+    ctx.emit(result, _CLAIMED)
+    return ExitCode.OK
+
+
+def _token(ctx: Context, source: str) -> str:
+    token = read_token(ctx, source, "--token-file")
+    manage = LANES[Lane.MANAGE].prefix
+    if manage is not None and token.startswith(manage):
+        raise Stop(ExitCode.USAGE, "this is a manage token; a claim needs the claim token")
+    return token

@@ -1,0 +1,224 @@
+"""``docshare config``: the settings in effect, where each comes from, and how to change them."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.commands.config.values import KEYS, PROFILE, from_text, known_key
+from docshare.cli.framework.app import App
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.dry_run import Writing, written
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local import cache, config, settings
+from docshare.cli.terminal.output import Column, Spec, cell
+
+app = App(
+    """Settings of the command line: show, change and explain them.
+
+    An option beats a variable, a variable beats the profile in config.toml, and that beats what is built in. Changes go
+    into the profile in effect; --profile names another. Credentials are no settings and stand in a file of their own.
+
+    Examples:
+
+      docshare config list --origin
+      docshare config set timeout 2m --profile work
+      docshare config edit
+    """
+)
+
+
+def _shown(row: Mapping[str, Any]) -> str:
+    return cell(row["value"])
+
+
+_KEY = Column("key", "KEY", role="bold")
+_VALUE = Column("value", "VALUE", flexible=True, show=_shown)
+_ORIGIN = Column("origin", "FROM", rank=1)
+_LIST = Spec(table=(_KEY, _VALUE), plain=("key", "value"), id="key")
+_ORIGINS = Spec(table=(_KEY, _VALUE, _ORIGIN), plain=("key", "value", "origin"), id="key")
+_ONE = Spec(plain=("value",), fields=("key", "origin"), id="value", human=lambda row, _: (_shown(row),))
+_PATH = Spec(plain=("path",), fields=("exists",), id="path", human=lambda row, _: (cell(row["path"]),))
+
+Key = Annotated[str, typer.Argument(metavar="CONFIG", help=f"One of {', '.join(KEYS)}.")]
+
+
+def _row(ctx: Context, key: str) -> dict[str, Any]:
+    found = settings.profile(ctx) if key == PROFILE else settings.find(ctx, key)
+    return {"key": key, "value": found.value, "origin": found.origin}
+
+
+@app.command("list", spec=_ORIGINS)
+def list_settings(
+    origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
+) -> None:
+    """List the settings in effect.
+
+    Options that stand on the same line count: docshare config list --profile work shows those of that profile.
+
+    Examples:
+
+      docshare config list
+      docshare config list --origin
+      docshare config list --origin --json
+    """
+    ctx = current()
+    printer = ctx.emitter(_ORIGINS if origin else _LIST)
+    rows = [_row(ctx, key) for key in KEYS]
+    printer.emit([row if origin else {"key": row["key"], "value": row["value"]} for row in rows])
+
+
+@app.command("get", spec=_ONE)
+def get(key: Key) -> None:
+    """Print the value of a setting.
+
+    It is the one in effect, wherever it comes from. Exit code 3 if there is none.
+
+    Examples:
+
+      docshare config get url
+      docshare config get timeout --json
+    """
+    ctx = current()
+    row = _row(ctx, known_key(key))
+    if row["value"] is None:
+        raise Stop(ExitCode.NOT_FOUND, f"{row['key']} is not set", hint=f"Set it with: docshare config set {key} VALUE")
+    ctx.emit(row, _ONE)
+
+
+@app.command("set")
+def set_(
+    key: Key,
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="Times may be 30s or 5m; switches are true, false.")],
+    dry_run: Writing = False,
+) -> ExitCode:
+    """Set a setting of the profile in effect.
+
+    Only the one line of config.toml changes; comments stay. The key profile chooses the default profile.
+
+    Examples:
+
+      docshare config set format json
+      docshare config set timeout 2m --profile work
+      docshare config set profile work
+    """
+    ctx = current()
+    known = known_key(key)
+    if known == PROFILE:
+        from docshare.cli.commands.profile import make_default
+
+        return make_default(ctx, value, dry_run=dry_run)
+    name = _changed_profile(ctx)
+    wanted, before = from_text(known, value), ctx.config.profiles[name].get(known)
+    if dry_run:
+        return written(ctx, ("WRITE", ctx.config.path, {"profile": name, known: wanted}))
+    config.save_profile(ctx.config_dir, name, {known: wanted})
+    was = "" if before is None else f" (was {cell(before)})"
+    ctx.note(f"{known} of profile {name} is {cell(wanted)} now{was}")
+    _let_complete(ctx, known)
+    _say_overridden(ctx, known)
+    if known == "url":
+        _say_credential(ctx, name, wanted)
+    return ExitCode.OK
+
+
+@app.command("unset")
+def unset(key: Key, dry_run: Writing = False) -> ExitCode:
+    """Forget a setting of the profile in effect.
+
+    What is built in counts again. The key profile forgets which profile is the default. A setting that is not there is
+    no error.
+
+    Examples:
+
+      docshare config unset format
+      docshare config unset timeout --profile work
+    """
+    ctx = current()
+    known = known_key(key)
+    name = None if known == PROFILE else _changed_profile(ctx)
+    if dry_run:
+        about = {known: None} if name is None else {"profile": name, known: None}
+        return written(ctx, ("WRITE", ctx.config.path, about))
+    config.forget_value(ctx.config_dir, name, known)
+    if name is None:
+        cache.remember_default(ctx, "")
+        ctx.note("no profile is the default now")
+    else:
+        ctx.note(f"{known} of profile {name} is not set now")
+        _let_complete(ctx, known)
+        _say_overridden(ctx, known)
+    return ExitCode.OK
+
+
+@app.command("path", spec=_PATH)
+def path() -> None:
+    """Print the path of config.toml.
+
+    Examples:
+
+      docshare config path
+      cat "$(docshare config path)"
+    """
+    ctx = current()
+    place = ctx.config_dir / config.FILE_NAME
+    ctx.emit({"path": str(place), "exists": place.is_file()}, _PATH)
+
+
+@app.command("edit")
+def edit(dry_run: Writing = False) -> ExitCode:
+    """Edit config.toml in your editor.
+
+    The editor of VISUAL or EDITOR gets a copy, which is put in place only if every line of it is right; else you are
+    told which are not, and on a terminal asked to go on. With -n the copy is checked and thrown away.
+
+    Examples:
+
+      docshare config edit
+      EDITOR=nano docshare config edit
+    """
+    from docshare.cli.commands.config import edit as config_edit
+
+    ctx = current()
+    place = ctx.config_dir / config.FILE_NAME
+    before = config.read_text(place)
+    text = config_edit.edited(ctx, before)
+    if text is None:
+        ctx.note("nothing was changed")
+        return ExitCode.OK
+    if dry_run:
+        return written(ctx, ("WRITE", place, {}))
+    config_edit.put(ctx, text, before)
+    ctx.note(f"saved {place}")
+    return ExitCode.OK
+
+
+def _changed_profile(ctx: Context) -> str:
+    """The profile whose settings are changed. Stop (2) where none is set up."""
+    name = settings.profile(ctx).value
+    if name is None:
+        hint = "Add one with: docshare profile add NAME --url URL"
+        raise Stop(ExitCode.USAGE, "settings stand in a profile, and none is set up", hint=hint)
+    return str(name)
+
+
+def _let_complete(ctx: Context, key: str) -> None:
+    """Tell completion, which reads no configuration, what it may do from now on."""
+    if key == "complete_online":
+        cache.remember_online(ctx, config.Config.load(ctx.config_dir).profiles)
+
+
+def _say_overridden(ctx: Context, key: str) -> None:
+    origin = settings.find(ctx, key).origin
+    if origin.startswith(("env ", "option ")):
+        ctx.warn(f"{origin} beats the profile")
+
+
+def _say_credential(ctx: Context, name: str, url: str) -> None:
+    """A credential stays bound to the server it was saved for, so with another address it is not sent."""
+    from docshare.cli.local import credentials
+    from docshare.client.address import origin_of
+
+    saved = credentials.load(ctx.config_dir, name)
+    if saved is not None and saved.origin != origin_of(url):
+        ctx.warn(f"the credential of profile {name} belongs to {saved.origin}; run: docshare auth login")

@@ -1,0 +1,170 @@
+"""Which values a setting of ``config.toml`` may have, as text on a command line and as they stand in the file."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.options import FORMATS
+from docshare.cli.local.settings import SETTINGS
+from docshare.cli.terminal.text import seconds
+
+PROFILE = "profile"  # the one key above the profiles
+KEYS = (PROFILE, *SETTINGS)
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
+_YEAR_S = 366 * 86_400
+_SECRETS = ("token", "key", "password", "secret", "credential")
+_BOOLEANS = {"true": True, "false": False}
+
+
+class Fault(NamedTuple):
+    """One thing that is wrong in the file: the dotted ``key`` it is about (empty: the file itself) and ``what`` it
+    is."""
+
+    key: tuple[str, ...]
+    what: str
+
+
+def known_key(word: str) -> str:
+    """The key that ``word`` means, ``max-wait`` as well as ``max_wait``. Stop (2) naming the nearest for another."""
+    key = word.replace("-", "_")
+    if key in KEYS:
+        return key
+    hint = f"Keys: {', '.join(KEYS)}."
+    near = get_close_matches(key, KEYS, n=1)
+    if near:
+        hint = f"Did you mean {near[0]}?"
+    elif any(part in key.lower() for part in _SECRETS):
+        hint = "Credentials are no settings: docshare auth login keeps them in a file of their own."
+    raise Stop(ExitCode.USAGE, f"there is no setting {word!r}", hint=hint)
+
+
+def from_text(key: str, text: str) -> Any:
+    """The value of ``key=text`` as the file keeps it. Stop (2) for one that the setting cannot have."""
+    value = _READERS.get(key, str)(text)
+    wrong = fault_of(key, value)
+    if wrong:
+        raise Stop(ExitCode.USAGE, f"{key}: {wrong}")
+    if key == "url":
+        from docshare.client.address import parse_address
+
+        return parse_address(text, with_token=False, allow_http=True).base
+    return value
+
+
+def fault_of(key: str, value: Any) -> str:
+    """What is wrong with a value of a setting; empty if nothing is."""
+    kinds = SETTINGS[key].kind
+    allowed = kinds if isinstance(kinds, tuple) else (kinds,)
+    if isinstance(value, bool) is not (bool in allowed) or not isinstance(value, allowed):
+        return f"{value!r} is not of type {' or '.join(_TYPES[kind] for kind in allowed)}"
+    if isinstance(value, str) and not value.isprintable():
+        return "it holds characters that cannot be seen"
+    if value == "":
+        return "it is empty; to forget it: docshare config unset"
+    check = _CHECKS.get(key)
+    return check(value) if check else ""
+
+
+def faults(data: Mapping[str, Any]) -> Iterator[Fault]:
+    """Everything that is wrong in a file that was read as ``data``."""
+    profiles = data.get("profiles", {})
+    for key in data:
+        if key not in (PROFILE, "profiles"):
+            yield Fault((key,), f"unknown key {key}{_nearest(key, (PROFILE, 'profiles'))}")
+    if not isinstance(profiles, Mapping):
+        yield Fault(("profiles",), "profiles is no table")
+        profiles = {}
+    chosen = data.get(PROFILE)
+    if chosen is not None and not (isinstance(chosen, str) and chosen in profiles):
+        yield Fault((PROFILE,), f"there is no profile {chosen!r}")
+    for name, values in profiles.items():
+        yield from _profile_faults(name, values)
+
+
+def _profile_faults(name: str, values: Any) -> Iterator[Fault]:
+    from docshare.cli.local.config import check_profile_name
+
+    try:
+        check_profile_name(name)
+    except Stop as refusal:
+        yield Fault(("profiles", name), refusal.detail)
+    if not isinstance(values, Mapping):
+        yield Fault(("profiles", name), f"profiles.{name} is no table")
+        return
+    for key, value in values.items():
+        place = ("profiles", name, key)
+        if key not in SETTINGS:
+            yield Fault(place, f"unknown key {key}{_nearest(key, tuple(SETTINGS))}")
+        elif wrong := fault_of(key, value):
+            yield Fault(place, f"{key}: {wrong}")
+
+
+def _nearest(key: str, known: tuple[str, ...]) -> str:
+    near = get_close_matches(key, known, n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _number_or_text(text: str) -> int | float | str:
+    if not _NUMBER.fullmatch(text):
+        return text
+    return float(text) if "." in text else int(text)
+
+
+def _absolute(text: str) -> str:
+    import os
+
+    return os.path.abspath(text) if text else text
+
+
+def _time_fault(value: Any) -> str:
+    try:
+        return "it is longer than a year" if seconds(str(value)) > _YEAR_S else ""
+    except ValueError as error:
+        return str(error)
+
+
+def _url_fault(value: str) -> str:
+    from docshare.client.address import parse_address
+    from docshare.client.errors import BadAddress
+
+    try:
+        parse_address(value, with_token=False, allow_http=True)
+    except BadAddress as error:
+        return error.detail
+    return ""
+
+
+def _format_fault(value: str) -> str:
+    return "" if value in FORMATS else f"{value!r} is not one of {', '.join(FORMATS)}"
+
+
+def _retries_fault(value: int) -> str:
+    return "" if value >= 0 else "it is less than 0"
+
+
+def _command_fault(value: str) -> str:
+    import shlex
+
+    try:
+        return "" if shlex.split(value) else "it names no command"
+    except ValueError as error:
+        return f"it is no command: {error}"
+
+
+def _bundle_fault(value: str) -> str:
+    import os
+
+    return "" if os.path.exists(value) else f"there is no file {value}"
+
+
+_TYPES = {str: "text", int: "number", float: "number", bool: "true or false"}
+_READERS: dict[str, Callable[[str], Any]] = {
+    "timeout": _number_or_text, "max_wait": _number_or_text, "retries": _number_or_text, "ca_bundle": _absolute,
+    **dict.fromkeys(("allow_http", "complete_online"), lambda text: _BOOLEANS.get(text, text)),
+}  # fmt: skip
+_CHECKS: dict[str, Callable[[Any], str]] = {
+    "url": _url_fault, "format": _format_fault, "timeout": _time_fault, "max_wait": _time_fault,
+    "retries": _retries_fault, "token_command": _command_fault, "ca_bundle": _bundle_fault,
+}  # fmt: skip

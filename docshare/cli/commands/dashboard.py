@@ -1,0 +1,68 @@
+"""``docshare dashboard``: the owner's pages in the browser."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.commands.browse import may_open
+from docshare.cli.framework.admin_channel import Data, RunningServer, directory_here
+from docshare.cli.framework.app import App
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.dry_run import Doing, sent
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Spec
+from docshare.cli.terminal.text import clean
+from docshare.client.address import parse_address
+
+app = App()
+
+_LIBRARY = "/files"
+
+
+def _shown(row: Mapping[str, Any], _: Context) -> Iterator[str]:
+    yield clean(str(row["url"]))
+
+
+_SHOWN = Spec(plain=("url",), fields=("opened", "account"), id="url", human=_shown)
+
+
+@app.command("dashboard", spec=_SHOWN)
+def dashboard(
+    email: Annotated[
+        str | None, typer.Option("--email", metavar="EMAIL", help="Sign in as this account; else as the first one.")
+    ] = None,
+    print_only: Annotated[bool, typer.Option("--print", help="Print the address; open nothing.")] = False,
+    data: Data = None,
+    dry_run: Doing = False,
+) -> ExitCode:
+    """Open your pages in the browser: files, webhooks, account.
+
+    On a server on this machine it signs you in: the address is a sign-in link that works once, for ten minutes, so give
+    it to nobody. Of a server elsewhere it opens the library, which asks you to sign in. The address is printed too.
+    Over SSH, in CI and in a pipe nothing is opened. BROWSER names the browser.
+
+    Examples:
+
+      docshare dashboard
+      docshare dashboard --email ada@example.com --print
+      docshare dashboard --profile work
+    """
+    ctx = current()
+    directory = directory_here(ctx, data)
+    if directory is not None:
+        server = RunningServer(directory)
+        account = email or server.tell("owner", {})["email"]
+        if dry_run:
+            return sent(ctx, "POST", "/_admin", {"command": "login-link", "args": {"email": account}})
+        row = {**server.tell("login-link", {"email": account}), "account": account}
+    elif email is None:
+        # Nothing is sent there from here, so plain http is the browser's business.
+        base = parse_address(str(ctx.connection.url.value), with_token=False, allow_http=True).base
+        row = {"url": base + _LIBRARY}
+    else:
+        hint = f"Ask whoever runs {ctx.connection.origin} for a sign-in link. A server on this machine: --data DIR."
+        raise Stop(ExitCode.USAGE, "only a server on this machine signs in whom --email names", hint=hint)
+    opened = not (print_only or dry_run) and may_open(ctx) and ctx.open_browser(row["url"])
+    ctx.emit({**row, "opened": opened}, _SHOWN)
+    return ExitCode.OK

@@ -1,0 +1,160 @@
+"""The frame of ``docshare doctor``: tables of checks, each made under a deadline, and hiding what is private."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from docshare.contract.findings import ERROR, Finding, absent, found_within
+
+if TYPE_CHECKING:
+    import requests
+
+    from docshare.cli.framework.context import Context
+
+_BLOCK = 64 * 1024  # bytes
+_MOST_READ = 16 * _BLOCK  # more than any answer has that a check asks for
+SECONDS = 5.0
+"""How long one check may take, and how long it waits for a server."""
+
+_GROUPS = "[0-9a-f]{1,4}(?::[0-9a-f]{1,4})*"
+_IPV6 = re.compile(
+    rf"(?<![\w:])(?!::1\b|::/0)(?:(?:[0-9a-f]{{1,4}}:){{7}}[0-9a-f]{{1,4}}|(?:{_GROUPS})?::(?:{_GROUPS})?)(?![\w:])",
+    re.IGNORECASE,
+)
+_MASKS = (
+    (re.compile(r"[\w.+-]+@[\w.-]+\.\w+"), "<email>"),
+    (re.compile(r"(?<=://)(?!127\.|localhost\b|\[::1\])[^\s/:,;\"']+"), "<host>"),
+    (re.compile(r"(?<![\w/.:>])/[\w.@-]+(?:/[\w.@-]+)+"), "<path>"),
+    (re.compile(r"\b(?!127\.)\d{1,3}(?:\.\d{1,3}){3}\b(?!/0)"), "<address>"),
+    (_IPV6, "<address>"),
+    (re.compile(r"\b(?:ds_[a-z]+_|whsec_)\w+"), "<secret>"),
+)
+_SHORTEST = 3  # a shorter name may be anything
+
+
+class Answer(NamedTuple):
+    """What a server said."""
+
+    status_code: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The body as JSON; raises ValueError if it is none."""
+        return json.loads(self.body)
+
+
+@dataclass
+class Scene:
+    """What the checks share. ``data``: the data directory that was named; ``wish``: what the server shall try besides;
+    ``body``: bytes that are sent through the public address; ``private``: what to hide in a bug report, and the word
+    that stands there instead."""
+
+    ctx: "Context"
+    data: Path | None = None
+    wish: dict[str, str] = field(default_factory=dict)
+    body: int = 0
+    private: dict[str, str] = field(default_factory=dict)
+
+    def hide(self, text: object, mask: str) -> None:
+        """Let no bug report show ``text`` but ``mask``."""
+        if text and len(str(text)) >= _SHORTEST:
+            self.private[str(text)] = mask
+
+    def get(self, url: str, *, with_token: bool = False) -> "Answer":
+        """The answer to GET ``url``, by the way that the client of the API takes: through the proxies of
+        the environment, and without a login out of ``~/.netrc``.
+
+        Raises BadAddress where the credential would travel unencrypted, TransportError where no answer comes.
+        """
+        import requests
+
+        from docshare.cli.local.settings import find
+        from docshare.client.address import parse_address
+        from docshare.client.errors import TimedOut
+        from docshare.client.failures import translated
+        from docshare.client.retries import Call
+        from docshare.client.transport import Bearer
+
+        connection = self.ctx.connection
+        allowed = bool(find(self.ctx, "allow_http").value)
+        parse_address(str(connection.url.value), with_token=with_token, allow_http=allowed)
+        with self.session() as http:
+            http.auth = Bearer(connection.token if with_token else None, connection.origin)
+            try:
+                # Said again here: requests lets its own variable win over what the session says.
+                with http.get(url, timeout=SECONDS, allow_redirects=False, verify=http.verify, stream=True) as answer:
+                    return Answer(answer.status_code, answer.headers, _body(answer))
+            except requests.RequestException as error:
+                failure = translated(error, Call("GET", ""), connection.origin)
+                if isinstance(failure, TimedOut):
+                    failure.hint = "The server is stopped or overloaded, or something before it holds requests."
+                raise failure from error
+
+    def session(self) -> "requests.Session":
+        """A session that trusts the authorities in effect and shows nobody a login."""
+        import requests
+
+        from docshare.cli.local.settings import find
+        from docshare.client.transport import Bearer
+
+        session = requests.Session()
+        session.auth = Bearer(None, "")
+        session.verify = find(self.ctx, "ca_bundle").value or True
+        return session
+
+
+def _body(answer: "requests.Response") -> bytes:
+    """The body of ``answer``; raises NotAnApi if it goes on and on."""
+    from docshare.client.errors import NotAnApi
+
+    body = b""
+    for block in answer.iter_content(_BLOCK):
+        body += block
+        if len(body) > _MOST_READ:
+            raise NotAnApi("the answer does not end", hint="Is this the base URL of a docshare server?")
+    return body
+
+
+class Check(NamedTuple):
+    """``name`` as it is shown; ``needs``: checks without which it makes no sense; ``fix``: what helps if it hangs."""
+
+    name: str
+    run: Callable[[Scene], Finding]
+    needs: tuple[str, ...] = ()
+    fix: str = ""
+
+
+Found = Iterator[tuple[str, Finding]]
+
+
+def made(checks: Sequence[Check], scene: Scene) -> Found:
+    """Make the checks of one table in their order; one that needs what is broken is passed over."""
+    unusable: set[str] = set()
+    for check in checks:
+        hurdle = next((need for need in check.needs if need in unusable), None)
+        finding = absent(f"not looked at, because of {hurdle}") if hurdle else _make(check, scene)
+        if hurdle is not None or finding.level == ERROR:
+            unusable.add(check.name)
+        yield check.name, finding
+
+
+def _make(check: Check, scene: Scene) -> Finding:
+    # Twice its patience: a check may wait for two answers.
+    return found_within(2 * SECONDS, lambda: check.run(scene), check.fix)
+
+
+def masked(row: dict[str, Any], private: dict[str, str]) -> dict[str, Any]:
+    """A row fit for a bug report: without names, addresses, paths, e-mail addresses and secrets."""
+    return {key: _masked(value, private) if key in ("detail", "fix") else value for key, value in row.items()}
+
+
+def _masked(text: str, private: dict[str, str]) -> str:
+    for name in sorted(private, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", private[name], text)
+    for pattern, mask in _MASKS:
+        text = pattern.sub(mask, text)
+    return text

@@ -1,0 +1,191 @@
+"""``docshare events cursor``: look at the named cursors of ``events tail``, move and forget them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.commands.events import cursor_files
+from docshare.cli.commands.events.cursor_files import Cursor, CursorFile, Home
+from docshare.cli.commands.events.selection import KINDS_HELP, Choice, checked_file, chosen_streams
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FILE_HELP, FileNames
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.dry_run import Writing, written
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Column, Spec
+
+app = App("The named cursors of events tail: list, show, set, reset.")
+
+_NAME_HELP = "Name as given to events tail --cursor."
+
+
+def _position(row: Mapping[str, Any]) -> str:
+    at = row["cursor"]
+    if isinstance(at, Mapping):
+        return " ".join(f"{stream}:{_words(id)}" for stream, id in at.items())
+    return _words(at)
+
+
+def _words(at: int | None) -> str:
+    return "start" if at is None else str(at)
+
+
+_COLUMNS = (
+    Column("name", "NAME", role="bold"),
+    Column("stream", "STREAM"),
+    Column("file", "FILE", rank=3),
+    Column("cursor", "CURSOR", role="id", show=_position),
+    Column("updatedAt", "UPDATED", kind="when", rank=1),
+    Column("origin", "SERVER", rank=2),
+)
+_PLAIN = ("name", "stream", "file", "cursor", "updatedAt", "origin")
+_SPEC = Spec(table=_COLUMNS, plain=_PLAIN, fields=("v", "account", "recent"), id="name", empty="no cursors yet")
+
+
+def _row(name: str, cursor: Cursor) -> dict[str, Any]:
+    return {"name": name, **cursor.to_json()}
+
+
+@app.command("list", spec=_SPEC)
+def list_cursors() -> None:
+    """List the named cursors.
+
+    Examples:
+
+      docshare events cursor list
+    """
+    ctx = current()
+    printer = ctx.emitter(_SPEC)
+    rows = []
+    for name in cursor_files.names(ctx):
+        try:
+            cursor = cursor_files.named(ctx, name).load()
+        except Stop as refusal:
+            ctx.warn(refusal.detail)
+            continue
+        if cursor is not None:
+            rows.append(_row(name, cursor))
+    printer.emit(rows)
+
+
+@app.command("show", spec=_SPEC)
+def show(name: Annotated[str, typer.Argument(metavar="NAME", help=_NAME_HELP)]) -> None:
+    """Show one cursor.
+
+    Examples:
+
+      docshare events cursor show nightly --json
+    """
+    ctx = current()
+    printer = ctx.emitter(_SPEC)
+    printer.emit(_row(name, _existing(cursor_files.named(ctx, name))))
+
+
+@app.command("set")
+def set_cursor(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=_NAME_HELP)],
+    position: Annotated[str, typer.Argument(metavar="start|now|ID", help="Where the next tail goes on.")],
+    types: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Stream of a new cursor (view).")] = None,
+    kinds: Annotated[str | None, typer.Option("--kind", metavar="EVENT", help=f"Of a new cursor. {KINDS_HELP}")] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", metavar="FILE", help=f"File of a new cursor: {FILE_HELP}")
+    ] = None,
+    dry_run: Writing = False,
+) -> ExitCode:
+    """Make a cursor, or move it.
+
+    The rows after the given id are shown by the next tail that uses the cursor; start means all of them, now only
+    later ones. In a cursor of several streams, --type names the stream whose position is meant by an id.
+
+    Examples:
+
+      docshare events cursor set nightly start
+      docshare events cursor set leads 5123 --type gate
+    """
+    ctx = current()
+    target = cursor_files.named(ctx, name)
+    if dry_run:
+        return written(ctx, ("WRITE", target.path, _set(ctx, target, position, types, kinds, file).to_json()))
+    with target.held():
+        cursor = _set(ctx, target, position, types, kinds, file)
+        target.save(cursor, ctx.now())
+    ctx.note(f"{name}: {_position(cursor.to_json())}")
+    return ExitCode.OK
+
+
+def _set(
+    ctx: Context, target: CursorFile, position: str, types: str | None, kinds: str | None, file: str | None
+) -> Cursor:
+    """The cursor as it will stand, new or moved."""
+    cursor = target.load()
+    if cursor is None:
+        cursor = Cursor(_new_home(ctx, chosen_streams(types or "view", kinds), file))
+    elif file is not None or kinds is not None:
+        fixed = "file" if file is not None else "choice of kinds"
+        raise Stop(ExitCode.USAGE, f"{target.label} exists, and its {fixed} cannot be changed")
+    moved = dict(_moved(ctx, cursor, position, types))
+    return cursor._replace(at={**cursor.at, **moved}, recent={**cursor.recent, **dict.fromkeys(moved, ())})
+
+
+@app.command("reset")
+def reset(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help=_NAME_HELP)],
+    dry_run: Writing = False,
+) -> ExitCode:
+    """Forget cursors; the next tail starts anew.
+
+    Examples:
+
+      docshare events cursor reset nightly
+    """
+    ctx = current()
+    targets = [cursor_files.named(ctx, name) for name in names]
+    if dry_run:
+        return written(ctx, *(("DELETE", target.path, {}) for target in targets if target.load() is not None))
+    for target in targets:
+        with target.held():
+            target.remove()
+    return ExitCode.OK
+
+
+def _existing(target: CursorFile) -> Cursor:
+    cursor = target.load()
+    if cursor is None:
+        raise Stop(ExitCode.NOT_FOUND, f"{target.label} does not exist", hint="See: docshare events cursor list")
+    return cursor
+
+
+def _new_home(ctx: Context, choice: Choice, file: str | None) -> Home:
+    uuid = None
+    if file is not None:
+        client = ctx.client()
+        uuid = checked_file(ctx, client, FileNames(ctx, client), file)
+    return Home(ctx.connection.origin, choice.streams, file=uuid, kinds=choice.kinds)
+
+
+def _moved(ctx: Context, cursor: Cursor, position: str, types: str | None) -> Iterator[tuple[str, int | None]]:
+    """The new position of each stream that ``position`` is about."""
+    streams = cursor.home.streams if types is None else chosen_streams(types).streams
+    strange = set(streams) - set(cursor.home.streams)
+    if strange:
+        raise Stop(ExitCode.USAGE, f"this cursor is for {','.join(cursor.home.streams)}, not for {','.join(strange)}")
+    for stream in streams:
+        yield stream, _target(ctx, cursor.home, stream, position, alone=len(streams) == 1)
+
+
+def _target(ctx: Context, home: Home, stream: str, position: str, *, alone: bool) -> int | None:
+    if position == "start":
+        return None
+    if position == "now":
+        feed = Choice(home.streams, kinds=home.kinds).feeds(ctx.client(), (stream,))[stream]
+        newest = feed.newest(1, home.file)
+        return int(newest[0]["id"]) if newest else None
+    if not (position.isascii() and position.isdigit()):
+        raise Stop(ExitCode.USAGE, f"{position!r} is neither start nor now nor an id")
+    if not alone:
+        raise Stop(ExitCode.USAGE, "an id means one stream", hint="Name it with --type.")
+    at = int(position)
+    if cursor_files.beyond_range({stream: at}):
+        raise Stop(ExitCode.USAGE, f"no {stream} row can have the id {at}")
+    return at or None

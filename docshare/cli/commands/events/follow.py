@@ -1,0 +1,198 @@
+"""The loop of ``docshare events tail``: poll, hand over rows, remember how far that went, wait, know when to stop."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from docshare.cli.commands.events.cursor_files import Cursor
+from docshare.cli.commands.events.selection import Row, merged, stream_of
+from docshare.cli.commands.events.status import Presence
+from docshare.cli.framework.exits import ExitCode
+from docshare.cli.framework.polling import Trouble, is_final, lengthen, pause
+from docshare.client.errors import Refused, TransportError
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+    from docshare.client import Client
+    from docshare.client.walking import Feed
+
+_SLICE = 1.0  # seconds; how long it may take to notice that the machine slept
+_CLOCK_JUMP = 30.0  # seconds by which the two clocks may drift apart before connections are taken for dead
+_IDLEST = 15.0  # seconds between polls of a quiet feed
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Limits:
+    """When a tail ends. Times in seconds, ``until`` in milliseconds since 1970; None: not for this reason."""
+
+    once: bool = False
+    count: int | None = None
+    matches: Callable[[Row], bool] | None = None
+    until: int | None = None
+    timeout: float | None = None
+    idle: float | None = None
+    give_up_after: float = 600.0
+
+    @property
+    def has_goal(self) -> bool:
+        """Whether something must happen, so that running out of time is a failure."""
+        return self.count is not None or self.matches is not None
+
+
+class Rhythm(NamedTuple):
+    """``interval`` and ``heartbeat`` (0: none) in seconds; ``overlap``: how many ids each poll reads again."""
+
+    interval: float
+    heartbeat: float = 0.0
+    overlap: int = 0
+
+
+class Sink(NamedTuple):
+    """Where rows and positions go. ``hand_over`` returns when a row is safely out; ``save`` keeps the cursor, after
+    each row with ``each_row`` or else after each poll."""
+
+    hand_over: Callable[[Row], None]
+    save: Callable[[Cursor], None]
+    each_row: bool = False
+
+
+class Follower:
+    """One tail over ``feeds``, by stream; ``client`` is what they ask with. ``cursor`` is always where the rows handed
+    over so far end."""
+
+    def __init__(
+        self,
+        context: "Context",
+        client: "Client",
+        feeds: "Mapping[str, Feed]",
+        cursor: Cursor,
+        rhythm: Rhythm,
+        limits: Limits,
+        sink: Sink,
+    ) -> None:
+        self._ctx = context
+        self._client = client
+        self._feeds = feeds
+        self.cursor = self._saved = cursor
+        self._rhythm = rhythm
+        self._limits = limits
+        self._sink = sink
+        self._trouble = Trouble(context, limits.give_up_after)
+        self._presence = Presence(context, rhythm.heartbeat)
+        self._interval = rhythm.interval
+        self._began = self._last_row = context.monotonic()
+        self._rows = 0
+        self._matched = self._ready = False
+
+    def run(self) -> ExitCode:
+        """Follow until a limit is reached. Raises what the server refuses for good; Stop (11) after long failure."""
+        try:
+            while True:
+                pause = self._poll()
+                if self._reached() or self._limits.once:
+                    return ExitCode.OK
+                ending = self._wait(pause)
+                if ending is not None:
+                    return ending
+        finally:
+            self._presence.clear()
+
+    def _poll(self) -> float:
+        """Hand over everything new; returns the seconds to wait before the next poll."""
+        before = self._rows
+        try:
+            for row in merged([self._fresh(stream) for stream in self._feeds]):
+                self._take(row)
+                if self._reached():
+                    break
+        except (Refused, TransportError) as error:
+            if self._limits.once or is_final(error):
+                raise
+            self._presence.clear()
+            return self._trouble.after(error, self._rhythm.interval)
+        finally:
+            self._keep()
+        self._went_well()
+        return self._pause(quiet=self._rows == before)
+
+    def _fresh(self, stream: str) -> Iterator[Row]:
+        """The rows of a stream that were not handed over yet, ascending."""
+        at, known = self.cursor.at.get(stream), set(self.cursor.recent.get(stream, ()))
+        since = None if at is None else at - self._rhythm.overlap
+        for row in self._feeds[stream].rows_after(since, self.cursor.home.file):
+            # At or below the cursor only what was committed late is new; what is older than all ids we remember we
+            # cannot tell from what was read long ago.
+            if at is None or row["id"] > at or (row["id"] not in known and row["id"] > min(known, default=at)):
+                yield row
+
+    def _take(self, row: Row) -> None:
+        self._presence.heard()
+        self._sink.hand_over(row)
+        self.cursor = self.cursor.moved(stream_of(row), int(row["id"]))
+        self._rows += 1
+        self._last_row = self._ctx.monotonic()
+        self._matched = self._limits.matches is not None and self._limits.matches(row)
+        if self._sink.each_row:
+            self._keep()
+
+    def _keep(self) -> None:
+        if self.cursor != self._saved:
+            self._sink.save(self.cursor)
+            self._saved = self.cursor
+
+    def _reached(self) -> bool:
+        return self._matched or (self._limits.count is not None and self._rows >= self._limits.count)
+
+    def _went_well(self) -> None:
+        self._trouble.over()
+        if not (self._ready or self._limits.once):
+            self._presence.ready(self.cursor)
+        self._ready = True
+
+    def _pause(self, *, quiet: bool) -> float:
+        slowest = max(_IDLEST, self._rhythm.interval)
+        self._interval = lengthen(self._client, self._interval, slowest) if quiet else self._rhythm.interval
+        return max(pause(self._client, self._interval), self._client.spacing() * len(self._feeds))
+
+    def _wait(self, pause: float) -> ExitCode | None:
+        """Wait that many seconds, or until time is up: then the exit code."""
+        end = self._ctx.monotonic() + pause
+        while True:
+            ending = self._time_up()
+            left = end - self._ctx.monotonic()
+            if ending is not None or left <= 0:
+                return ending
+            self._presence.waiting(self.cursor, self._rows, left)
+            if self._slept_through(min([left, _SLICE, *self._time_left()])):
+                self._presence.clear()
+                self._ctx.note("the clock jumped: connecting anew")
+                self._client.close()
+                return None
+
+    def _slept_through(self, seconds: float) -> bool:
+        """Sleep; True if the wall clock moved quite differently, as after suspending the machine."""
+        wall, monotonic = self._ctx.now() / 1000, self._ctx.monotonic()
+        self._ctx.sleep(seconds)
+        drift = (self._ctx.now() / 1000 - wall) - (self._ctx.monotonic() - monotonic)
+        return abs(drift) > _CLOCK_JUMP
+
+    def _time_up(self) -> ExitCode | None:
+        now, limits = self._ctx.monotonic(), self._limits
+        if limits.timeout is not None and now - self._began >= limits.timeout:
+            return ExitCode.DEADLINE if limits.has_goal else ExitCode.OK
+        if limits.until is not None and self._ctx.now() >= limits.until:
+            return ExitCode.OK
+        # While the server fails, silence says nothing about the readers.
+        if limits.idle is not None and now - self._last_row >= limits.idle and not self._trouble.going_on:
+            return ExitCode.OK
+        return None
+
+    def _time_left(self) -> Iterator[float]:
+        """Seconds until each limit of time, if it lies ahead."""
+        now, limits = self._ctx.monotonic(), self._limits
+        ends = [
+            None if limits.timeout is None else self._began + limits.timeout - now,
+            None if limits.until is None else (limits.until - self._ctx.now()) / 1000,
+            None if limits.idle is None else self._last_row + limits.idle - now,
+        ]
+        return (left for left in ends if left is not None and left > 0)

@@ -1,0 +1,205 @@
+"""The tail of a feed: where to begin, and what is done with each row."""
+
+import json
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from docshare.cli.commands.events import cursor_files
+from docshare.cli.commands.events.cursor_files import Cursor, CursorFile, Home
+from docshare.cli.commands.events.follow import Follower, Limits, Rhythm, Sink
+from docshare.cli.commands.events.options import TailOptions
+from docshare.cli.commands.events.rows import spec_of_feed
+from docshare.cli.commands.events.selection import Choice, Row, allowed_streams, checked_file, parse_until, stream_of
+from docshare.cli.commands.events.start import NOW, Beginning, account_of, saved_cursor
+from docshare.cli.framework.arguments import FileNames
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Emitter, compiled_query, run_query
+from docshare.cli.terminal.text import seconds
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+_INTERVAL = 2.0  # seconds; for one or two streams
+_INTERVAL_OF_THREE = 4.0  # every 2 s they would use three quarters of the rate limit
+_BACKLOG_ON_TERMINAL = 10
+_LONGEST_EXEC_BACKOFF = 30.0  # seconds
+
+
+def follow(choice: Choice, given: TailOptions, *, require_all: bool = False) -> ExitCode:
+    """Follow the streams of ``choice`` as the options say; returns the exit code.
+
+    Stop (2) for options that do not go together; else what ``Follower.run`` and ``allowed_streams`` raise.
+    """
+    ctx = current()
+    ctx.endless = True
+    backlog = _BACKLOG_ON_TERMINAL if ctx.stdout_tty else 0
+    plan = _Plan(
+        choice=choice,
+        file=given.file,
+        require_all=require_all,
+        backlog=backlog if given.backlog is None else given.backlog,
+        start=given.start,
+        keeper=_keeper(ctx, given),
+        reset=given.reset,
+        interval=_seconds(given.interval),
+        heartbeat=seconds(given.heartbeat),
+        overlap=given.overlap,
+        command=_command(given.execute),
+        exec_retries=given.exec_retries,
+    )
+    limits = Limits(
+        once=given.once,
+        count=given.count,
+        matches=_matcher(given.until_match),
+        until=None if given.until is None else parse_until(given.until, ctx.now()),
+        timeout=_seconds(given.timeout),
+        idle=_seconds(given.idle),
+        give_up_after=seconds(given.give_up_after),
+    )
+    return _Tail(ctx, plan, limits).run()
+
+
+class _Plan(NamedTuple):
+    """What was asked for, checked. Times in seconds; ``keeper``: the cursor file, if one is kept."""
+
+    choice: Choice
+    file: str | None
+    require_all: bool
+    backlog: int
+    start: str | None
+    keeper: CursorFile | None
+    reset: bool
+    interval: float | None
+    heartbeat: float
+    overlap: int
+    command: list[str]
+    exec_retries: int
+
+
+class _Tail:
+    def __init__(self, context: Context, plan: _Plan, limits: Limits) -> None:
+        self._ctx = context
+        self._plan = plan
+        self._limits = limits
+        self._printer: Emitter = context.emitter(spec_of_feed(plan.choice))
+
+    def run(self) -> ExitCode:
+        with ExitStack() as held:
+            client = held.enter_context(self._ctx.client())
+            if self._plan.keeper is not None:
+                held.enter_context(self._plan.keeper.held())
+            home, streams = self._home(client)
+            cursor = self._begin(client, home, streams)
+            # Once begun, the loop waits by itself, so that its limits hold and a failure is told once.
+            poller = client if self._limits.once else held.enter_context(client.fork(retries=0))
+            rhythm = Rhythm(self._interval(streams), self._plan.heartbeat, self._plan.overlap)
+            sink = Sink(self._hand_over, self._save, each_row=bool(self._plan.command))
+            feeds = self._plan.choice.feeds(poller, streams)
+            return Follower(self._ctx, poller, feeds, cursor, rhythm, self._limits, sink).run()
+
+    def _home(self, client: "Client") -> tuple[Home, tuple[str, ...]]:
+        """Where the cursor belongs, and which of its streams can be read now."""
+        plan = self._plan
+        file = checked_file(self._ctx, client, FileNames(self._ctx, client), plan.file)
+        streams = allowed_streams(self._ctx, client, plan.choice, require_all=plan.require_all)
+        account = None if plan.keeper is None else account_of(client)
+        return Home(client.origin, plan.choice.streams, account, file, plan.choice.kinds), streams
+
+    def _begin(self, client: "Client", home: Home, streams: tuple[str, ...]) -> Cursor:
+        """The position to go on from, after the rows before it were shown."""
+        plan = self._plan
+        saved = None if plan.keeper is None or plan.reset else saved_cursor(plan.keeper, home)
+        fresh = plan.start == NOW or (plan.start is None and saved is None)
+        feeds = plan.choice.feeds(client, streams)
+        beginning = Beginning(feeds, home, plan.overlap, plan.backlog if fresh else 0)
+        if saved is not None and plan.start is None:
+            cursor = beginning.completed(saved)
+        else:
+            cursor = beginning.at(plan.start or NOW)
+        for row in beginning.backlog():
+            self._printer.row(row)
+        if cursor != saved:
+            self._save(cursor)
+        return cursor
+
+    def _interval(self, streams: tuple[str, ...]) -> float:
+        usual = _INTERVAL if len(streams) < len(self._plan.choice.streams) or len(streams) < 3 else _INTERVAL_OF_THREE
+        return usual if self._plan.interval is None else self._plan.interval
+
+    def _save(self, cursor: Cursor) -> None:
+        if self._plan.keeper is not None:
+            self._plan.keeper.save(cursor, self._ctx.now())
+
+    def _hand_over(self, row: Row) -> None:
+        if self._plan.command:
+            self._execute(row)
+        self._printer.row(row)
+
+    def _execute(self, row: Row) -> None:
+        """Run the command until it ends with 0. Stop (12) if it never does: the cursor then stays before the row."""
+        status = 0
+        for attempt in range(self._plan.exec_retries + 1):
+            if attempt:
+                self._ctx.sleep(min(2.0 ** (attempt - 1), _LONGEST_EXEC_BACKOFF))
+            status = _exit_status(self._plan.command, row)
+            if status == 0:
+                return
+        raise Stop(
+            ExitCode.PARTIAL,
+            f"--exec ended with {status} for row {row['id']} of the {stream_of(row)} stream",
+            hint="The row counts as not read: a cursor stays before it.",
+        )
+
+
+def _exit_status(command: list[str], row: Row) -> int:
+    import subprocess
+
+    try:
+        # Standard output carries rows only, so what the command prints goes to standard error (descriptor 2).
+        return subprocess.run(command, input=json.dumps(row).encode() + b"\n", stdout=2, check=False).returncode
+    except OSError as error:
+        raise Stop(ExitCode.USAGE, f"--exec: cannot run {command[0]}: {error.strerror or error}") from error
+
+
+def _command(text: str | None) -> list[str]:
+    if text is None:
+        return []
+    import shlex
+
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise Stop(ExitCode.USAGE, f"--exec: {error}") from None
+    if not words:
+        raise Stop(ExitCode.USAGE, "--exec names no command")
+    return words
+
+
+def _keeper(ctx: Context, given: TailOptions) -> CursorFile | None:
+    if sum((given.cursor is not None, given.cursor_file is not None, given.no_cursor)) > 1:
+        raise Stop(ExitCode.USAGE, "--cursor, --cursor-file and --no-cursor exclude each other")
+    if given.cursor is not None:
+        return cursor_files.named(ctx, given.cursor)
+    if given.cursor_file is not None:
+        return CursorFile(given.cursor_file, f"the cursor file {given.cursor_file}")
+    if given.reset:
+        raise Stop(ExitCode.USAGE, "--reset needs --cursor or --cursor-file")
+    return None
+
+
+def _matcher(text: str | None) -> Callable[[Row], bool] | None:
+    query = compiled_query(text, "--until-match")
+    if query is None:
+        return None
+    return lambda row: _is_true(run_query(query, row, "--until-match"))
+
+
+def _is_true(value: Any) -> bool:
+    # The truth of JMESPath: only these are false, and every number is true.
+    return not (value is None or value is False or value in ("", [], {}))
+
+
+def _seconds(text: str | None) -> float | None:
+    return None if text is None else seconds(text)

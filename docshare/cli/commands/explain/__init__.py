@@ -1,0 +1,1 @@
+"""``docshare explain``: how a session was measured and classified. ``story`` builds the lines, ``command`` prints."""

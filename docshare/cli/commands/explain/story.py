@@ -1,0 +1,117 @@
+"""How a session's time and class came about, told from the reports (beacons) that it is made of. Nothing here prints.
+
+The rule itself stands in ``docshare/server/rules/reading.py``; here its results are put into words.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from docshare.cli.commands.readership.sessions import number, objects
+from docshare.cli.terminal.output import cell
+from docshare.cli.terminal.text import exact_duration, local_time
+from docshare.contract.wire import parse_instant
+
+Row = Mapping[str, Any]
+
+CLOCK = "less time had passed"
+HIDDEN = "it was visible for less"
+
+_COVERED = ": a minute after the page was hidden"
+_CLOSED = ": 10 seconds after the page was closed"
+_SILENT = ": five minutes after its reader was last active"
+_CLASSES = {
+    "human": "a reader, and counted",
+    "tool": "a program that names itself, not counted",
+    "preview": "a link preview that names itself, not counted",
+    "prefetch": "loaded ahead of its reader and never touched, not counted",
+    "unconfirmed": "opened it without touching anything, not counted",
+    "burst": "one of too many short sessions, not counted",
+    "scanner": "ran the page and left at once, not counted",
+}
+
+
+class Report(NamedTuple):
+    """One beacon. ``after_ms``: arrival since the session began (None: not known); times in ms; ``why`` less was
+    accepted than claimed, in words; empty if it was not."""
+
+    row: Row
+    after_ms: int | None
+    claimed_ms: int
+    accepted_ms: int
+    why: str
+
+
+def reports(session: Row) -> list[Report]:
+    """The beacons of ``session`` in the order of their arrival, with what became of each."""
+    began = moment(session, "startedAt")
+    rows = sorted(objects(session, "beacons"), key=lambda row: (moment(row, "receivedAt") or 0, number(row, "seq")))
+    found: list[Report] = []
+    visible = accepted = 0.0
+    for row in rows:
+        at = moment(row, "receivedAt")
+        after = None if at is None or began is None else at - began
+        told = visible + number(row, "visibleMs")
+        passed = told if after is None else max(after, visible)
+        visible = min(told, passed)
+        gained = _total(row, "accepted")
+        found.append(
+            Report(row, after, int(_total(row, "pages")), int(gained), _why(row, visible - accepted, told > passed))
+        )
+        accepted += gained
+    return found
+
+
+def _why(row: Row, allowed: float, over_the_clock: bool) -> str:
+    claimed, accepted = _total(row, "pages"), _total(row, "accepted")
+    if accepted >= claimed:
+        return ""
+    if allowed < claimed:
+        return CLOCK if over_the_clock else HIDDEN
+    known = {page.get("page") for page in objects(row, "accepted")}
+    strange = [cell(page.get("page")) for page in objects(row, "pages") if page.get("page") not in known]
+    return f"not in the document: {', '.join(strange)}" if strange else "not accepted"
+
+
+def story(session: Row, told: list[Report]) -> Iterator[str]:
+    """Sentences on what the session is, when it was, and how its time was measured; ``told``: its ``reports``."""
+    klass = str(session.get("class", "unknown"))
+    yield f"{klass}: {_CLASSES.get(klass, 'a class that this version does not know')}"
+    if session.get("reason"):
+        yield f"because: {session['reason']}"
+    yield from _course(session, told)
+    total = exact_duration(int(number(session, "totalTimeMs")))
+    if not told:
+        yield f"{total} of reading; its reports are no longer kept"
+        return
+    reports_count = f"{len(told)} {'report' if len(told) == 1 else 'reports'}"
+    claimed = exact_duration(sum(report.claimed_ms for report in told))
+    yield f"{total} of reading accepted, of {claimed} claimed in {reports_count}"
+    cut = sum(1 for report in told if report.why)
+    if cut:
+        yield f"{cut} of them claimed more than was possible, as shown below"
+
+
+def _course(session: Row, told: list[Report]) -> Iterator[str]:
+    """When it began, counted and ended, and why then."""
+    began, counted, ended = (moment(session, key) for key in ("startedAt", "countedAt", "endedAt"))
+    if began is None:
+        return
+    yield f"began {local_time(began)}"
+    if counted is not None:
+        yield f"counted {exact_duration(max(counted - began, 0))} later"
+    if ended is None:
+        yield "is still going on"
+        return
+    # Of reports that come out of order, the number tells which was written last.
+    last = max((report.row for report in told), key=lambda row: number(row, "seq"), default=None)
+    why = "" if last is None else _SILENT if last.get("visible") else _CLOSED if last.get("closing") else _COVERED
+    yield f"ended {exact_duration(max(ended - began, 0))} after it began{why}"
+
+
+def moment(row: Row, key: str) -> int | None:
+    """The instant under ``key`` in ms since 1970, or None."""
+    return parse_instant(str(row.get(key, "")))
+
+
+def _total(row: Row, key: str) -> float:
+    return sum(number(page, "ms") for page in objects(row, key))

@@ -1,0 +1,133 @@
+"""``docshare download``: the stored PDF, complete or not at all."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.framework.arguments import FILE_HELP, FileNames
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Spec
+from docshare.cli.terminal.text import clean, human_size
+
+if TYPE_CHECKING:
+    from docshare.client.files import Content
+
+_LONGEST_NAME = 200  # bytes; file systems allow 255, and a suffix may follow
+_FORBIDDEN = set('<>:"/\\|?*')
+
+
+def _saved(row: Mapping[str, Any], _: Context) -> Iterator[str]:
+    yield f"saved {clean(str(row['path']))} ({human_size(row['size'])})"
+
+
+SAVED = Spec(plain=("path",), fields=("size", "file"), id="path", human=_saved)
+
+
+def download(
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="PATH", help="Write here; '-' is stdout.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+) -> None:
+    """Download the stored PDF of a file.
+
+    The name comes from the server, stripped of any directory; what was converted to PDF becomes offer.docx.pdf. An
+    existing file is not overwritten but a number is added to the name. An interrupted download leaves nothing behind.
+    Your own downloads are no views.
+
+    Examples:
+
+      docshare download @last
+      docshare download aB3dE5fG7hJ9 -o offer.pdf --force
+      docshare download slug:offer -o - | pdftotext - -
+    """
+    ctx = current()
+    if output == "-" and ctx.stdout_tty:
+        raise Stop(ExitCode.USAGE, "a PDF is not for a terminal", hint="Redirect stdout, or name a file with -o.")
+    client = ctx.client()
+    name = FileNames(ctx, client).one(file)
+    _refuse_existing(output, force)
+    content = client.files.content(name)
+    if output == "-":
+        for block in _counted(ctx, content):
+            ctx.write(block)
+        return
+    path = _target(output, _name_of(content), force)
+    size = store(ctx, content, path)
+    ctx.emit({"file": name, "path": str(path), "size": size}, SAVED)
+
+
+def _refuse_existing(output: str | None, force: bool) -> None:
+    """Say so before anything is sent."""
+    if output not in (None, "-") and os.path.isfile(str(output)) and not force:
+        raise Stop(ExitCode.USAGE, f"{output} exists", hint="Give --force to overwrite it.")
+
+
+def _name_of(content: "Content") -> str:
+    """The name to save under. The server keeps the name of a converted document, which would belie what is in it."""
+    from docshare.contract.media import STORED_TYPE
+
+    name = safe_name(content.filename or "")
+    is_odd = content.type == STORED_TYPE and not name.lower().endswith(".pdf")
+    return safe_name(f"{name}.pdf") if is_odd else name
+
+
+def _target(output: str | None, name: str, force: bool) -> Path:
+    if output is not None and not os.path.isdir(output):
+        return Path(output)
+    path = Path(output or ".") / name
+    number = 0
+    while not force and os.path.lexists(path):
+        number += 1
+        stem, suffix = os.path.splitext(name)
+        path = path.with_name(f"{stem} ({number}){suffix}")
+    return path
+
+
+def safe_name(offered: str) -> str:
+    """A file name out of what a server offered: no directories, no controls, nothing hidden or reserved."""
+    name = offered.replace("\\", "/").rsplit("/", 1)[-1]
+    name = "".join(char for char in name if char.isprintable() and char not in _FORBIDDEN).strip(" .")
+    stem, suffix = os.path.splitext(name)
+    while len((stem + suffix).encode()) > _LONGEST_NAME and stem:
+        stem = stem[:-1]
+    return (stem + suffix) or "document.pdf"
+
+
+def store(ctx: Context, content: "Content", path: Path) -> int:
+    """Write to a neighbour file first, so that ``path`` is either complete or untouched; returns the size."""
+    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
+    size = 0
+    try:
+        with open(part, "xb") as out:
+            for block in _counted(ctx, content):
+                size += out.write(block)
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        from docshare.cli.local.storage import unwritable
+
+        raise unwritable(path, error) from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+    return size
+
+
+def _counted(ctx: Context, content: "Content") -> Iterator[bytes]:
+    """The blocks, with progress. The client itself sees to it that as many bytes come as were announced."""
+    from docshare.cli.terminal import progress
+
+    got = 0
+    with progress.shown(ctx, clean(content.filename or "download"), content.length) as bar:
+        for block in content.blocks:
+            got += len(block)
+            bar.at(got)
+            yield block

@@ -1,0 +1,221 @@
+"""``docshare files``: list, show, download, replace, delete and restore."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from docshare.cli.commands.files.download import SAVED, download
+from docshare.cli.commands.files.replace import REPLACED, replace
+from docshare.cli.commands.files.rows import FILE_FIELDS, LISTED, SHOWN, id_of
+from docshare.cli.commands.files.wait import wait
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FILE_HELP, FILES_HELP, FileNames
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.dry_run import Sending, sent
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local import cache
+from docshare.cli.terminal.output import Spec, compiled_query, dig, run_query
+from docshare.cli.terminal.text import clean, local_time
+from docshare.contract.wire import parse_instant
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+app = App("List, show, download, replace, delete and restore files.")
+app.command("download", spec=SAVED)(download)
+app.command("replace", spec=REPLACED)(replace)
+app.command("wait", spec=LISTED)(wait)
+
+
+@app.command("list", spec=LISTED)
+def list_files(
+    where: Annotated[
+        str | None, typer.Option("--filter", metavar="EXPR", help="Keep files for which this JMESPath is true.")
+    ] = None,
+    sort: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Sort by this column or field; -KEY in reverse.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-L", min=1, metavar="N", help="Show at most N files.")
+    ] = None,
+) -> None:
+    """List the files of the account.
+
+    Newest first. Files in the trash are not listed. A pipe gets tab-separated shortId, uuid, originalName, size,
+    viewCount, createdAt, deleteAt, slug.
+
+    Examples:
+
+      docshare files list
+      docshare files list --filter 'viewCount > `10`' --sort -views
+      docshare files list --json | jq -r '.[].shareUrl'
+    """
+    ctx = current()
+    query = compiled_query(where, "--filter")
+    files = ctx.client().files.list()
+    cache.remember_files(ctx, files)
+    kept = files if query is None else [file for file in files if run_query(query, file, "--filter")]
+    shown = _sorted(kept, sort)[:limit]
+    ctx.emit(shown, LISTED)
+    if len(shown) < len(kept):
+        ctx.note(f"showing {len(shown)} of {len(kept)}")
+
+
+_COLUMNS = {column.title: column.key for column in LISTED.table if column.key in FILE_FIELDS}
+
+
+def _sorted(files: list[dict[str, Any]], key: str | None) -> list[dict[str, Any]]:
+    if key is None:
+        return files
+    given = key.removeprefix("-")
+    name = _COLUMNS.get(given.upper(), given)
+    if name.split(".")[0] not in FILE_FIELDS:
+        raise Stop(
+            ExitCode.USAGE,
+            f"--sort: no such column or field: {given}",
+            hint=f"Columns: {', '.join(_COLUMNS)}. Fields: docshare files list --fields '?'",
+        )
+    have = [file for file in files if isinstance(dig(file, name), str | int | float)]
+    lack = [file for file in files if not isinstance(dig(file, name), str | int | float)]
+    have.sort(key=lambda file: _order(dig(file, name)), reverse=key.startswith("-"))
+    return have + lack
+
+
+def _order(value: Any) -> tuple[int, float, str]:
+    """Numbers before texts, so that a field of mixed kinds still has an order."""
+    return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, value.casefold())
+
+
+@app.command("show", spec=SHOWN)
+def show(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]) -> None:
+    """Show one file.
+
+    A pipe gets one line per field, its name and its value.
+
+    Examples:
+
+      docshare files show @last
+      docshare show aB3dE5fG7hJ9 --fields shareUrl
+      docshare show https://docs.example/aB3dE5fG7hJ9 --json
+    """
+    ctx = current()
+    client = ctx.client()
+    ctx.emit(client.files.show(FileNames(ctx, client).one(file)), SHOWN)
+
+
+def _deleted(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+    purge = parse_instant(str(row.get("purgeAt", "")))
+    what = f"trashed until {local_time(purge)[:10]}" if purge is not None else "deleted for good"
+    named = f"{context.out_screen.paint('id', clean(str(row['file'])))}  " if "file" in row else ""
+    yield named + what
+
+
+_DELETE = Spec(
+    plain=("file", "trashed", "purgeAt"),
+    fields=("trashedAt",),
+    id="file",
+    human=_deleted,
+)
+
+
+@app.command("delete", spec=_DELETE)
+def delete(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILES_HELP)],
+    purge: Annotated[bool, typer.Option("--purge", help="Delete for good instead of moving to the trash.")] = False,
+    typed: Annotated[
+        str | None, typer.Option("--confirm", metavar="FILE", help="Consent to --purge by naming the file.")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option(metavar="N", help="With --yes and --purge: consent to exactly N files.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+) -> ExitCode:
+    """Delete files.
+
+    Basic and Pro keep deleted files in the trash for a while; on Free, and with --purge, they are gone for good. On a
+    terminal you are asked first; elsewhere --yes is needed. Exit code 12 if some files could not be deleted.
+
+    Examples:
+
+      docshare files delete aB3dE5fG7hJ9
+      docshare rm slug:old-offer --yes
+      docshare ls --filter 'viewCount == `0`' | docshare rm - --yes
+    """
+    from docshare.cli.framework import bulk
+
+    ctx = current()
+    client = ctx.client()
+    ids = FileNames(ctx, client).many(files)
+    if dry_run:
+        return bulk.planned(ctx, [("DELETE", f"/api/v1/files/{file}{'?purge=1' if purge else ''}", "") for file in ids])
+    word = files[0] if files[0] != "-" else ids[0]
+    _consent(ctx, client, ids, word, Consent(purge, typed, count))
+
+    def work(file: str) -> dict[str, Any]:
+        client.pace()
+        return client.files.delete(file, purge)
+
+    return bulk.each(ctx, ctx.emitter(_DELETE), ids, "file", work)
+
+
+class Consent(NamedTuple):
+    """What the command line says about consent: ``--purge``, ``--confirm`` and ``--count``."""
+
+    purge: bool
+    typed: str | None
+    number: int | None
+
+
+def _consent(ctx: Context, client: "Client", ids: list[str], word: str, given: Consent) -> None:
+    """Stop (2) without consent to delete the files ``ids``; ``word``: how the user named it, if it is one."""
+    from docshare.cli.framework import prompts
+
+    what = f"{len(ids)} files" if len(ids) > 1 else word
+    if len(ids) == 1 and ctx.may_prompt and not ctx.options.yes and given.typed is None:
+        what = prompts.in_words(client, ids[0], word)
+    if given.purge:
+        names = [word] if len(ids) == 1 and given.typed != ids[0] else ids
+        prompts.confirm_severe(ctx, f"Deleting {what} for good", names, typed=given.typed, count=given.number)
+        return
+    if ctx.options.yes or not ctx.may_prompt:
+        prompts.confirm(ctx, f"Deleting {what}")
+        return
+    keeps = _has_trash(str(client.account.show().get("tier", "")))
+    prompts.confirm(ctx, f"Move {what} to the trash?" if keeps else f"Delete {what} for good (Free has no trash)?")
+
+
+def _restored(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+    yield context.out_screen.paint("bold", clean(str(row.get("shareUrl") or id_of(row))))
+
+
+_RESTORE = Spec(plain=("shareUrl",), fields=FILE_FIELDS, id="shortId", human=_restored)
+
+
+@app.command("restore", spec=_RESTORE)
+def restore(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="UUID, short id or share link of the deleted file.")],
+    dry_run: Sending = False,
+) -> ExitCode:
+    """Take a file out of the trash.
+
+    Its link, its settings, its readership and its events are back as they were. The account needs a free file slot.
+
+    Examples:
+
+      docshare files restore aB3dE5fG7hJ9
+    """
+    ctx = current()
+    client = ctx.client()
+    name = FileNames(ctx, client).one(file)
+    if dry_run:
+        return sent(ctx, "POST", f"/api/v1/files/{name}/restore")
+    ctx.emit(client.files.restore(name), _RESTORE)
+    return ExitCode.OK
+
+
+def _has_trash(tier: str) -> bool:
+    from docshare.contract.plans import PLAN_LIMITS, Plan
+
+    plan = next((plan for plan in Plan if plan.tier == tier), None)
+    return plan is None or PLAN_LIMITS[plan].trash_ms is not None

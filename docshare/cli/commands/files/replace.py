@@ -1,0 +1,105 @@
+"""``docshare replace``: another document behind the same link."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.framework.arguments import FILE_HELP, FileNames
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode
+from docshare.cli.terminal.output import Spec
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+
+def _told(row: Mapping[str, Any], _: Context) -> Iterator[str]:
+    counts = [(row.get(f"cleared{noun.capitalize()}s"), noun) for noun in ("hotspot", "note", "mark", "annotation")]
+    cleared = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
+    yield f"version {row.get('contentVersion')}" + (f", cleared {', '.join(cleared)}" if cleared else "")
+
+
+_CLEARED = ("anchorsCleared", "clearedHotspots", "clearedNotes", "clearedMarks", "clearedAnnotations")
+REPLACED = Spec(
+    plain=("contentVersion",),
+    fields=(
+        "uuid",
+        "originalName",
+        "size",
+        *_CLEARED,
+        "pageRangeEmpty",
+        "emptyVariants",
+        "message",
+        "warning",
+        "leftOut",
+        "recovered",
+    ),
+    id="uuid",
+    human=_told,
+)
+
+
+def replace(
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The new document; '-' is stdin.")],
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name that readers see; needed with '-'.")] = None,
+    keep_anchors: Annotated[
+        bool, typer.Option("--keep-anchors", help="Leave hotspots, notes, marks and annotations on their pages.")
+    ] = False,
+    check: Annotated[bool, typer.Option("--check/--no-check", help="Look at the file before sending.")] = True,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+) -> ExitCode:
+    """Put another document behind a link.
+
+    Needs the Pro plan. Link, QR code, settings and readership stay; the version goes up by one. A link that burned
+    lives again, and its view limit starts over; one that has expired cannot be replaced. What is on its
+    pages (hotspots, notes, marks, annotations) is cleared unless --keep-anchors is given, so on a terminal you are
+    asked first; what you keep on a page that the new version lacks is not shown until one has it again. A pipe gets
+    the new version. Where a version has no page of the page range, readers get a page that says so until you change the
+    range: a warning names the links that this is true of.
+
+    Examples:
+
+      docshare replace @last deck-v2.pdf
+      docshare replace slug:offer offer.pdf --keep-anchors
+      make-pdf | docshare replace aB3dE5fG7hJ9 - --name report.pdf
+    """
+    from docshare.cli.commands.upload import new_version
+    from docshare.cli.commands.upload.rows import left_out
+    from docshare.cli.framework import bulk
+    from docshare.cli.framework.sources import within_plan
+
+    ctx = current()
+    with ExitStack() as held:
+        item = new_version.one_item(ctx, path, name, held, check=check)
+        client = held.enter_context(ctx.client())
+        uuid = FileNames(ctx, client).one(file)
+        if dry_run:
+            query = "?clearAnchors=false" if keep_anchors else ""
+            words = f"file={item.name} ({item.size} bytes)"
+            return bulk.planned(ctx, [("POST", f"/api/v1/files/{uuid}/content{query}", words)])
+        if check:
+            (item,) = within_plan(client, [item])
+        if item.refusal is not None:
+            raise item.refusal
+        if not keep_anchors:
+            _consent(ctx, client, uuid, file)
+        row = new_version.sent(ctx, client, uuid, item, keep_anchors=keep_anchors)
+        if row.get("warning"):
+            ctx.warn(str(row["warning"]))
+        if row.get("leftOut"):
+            ctx.warn(left_out(item.path, row["leftOut"]))
+        ctx.emit(row, REPLACED)
+    return ExitCode.OK
+
+
+def _consent(ctx: Context, client: "Client", uuid: str, word: str) -> None:
+    """Ask where somebody can answer. The API tells nobody whether there are anchors, so that is no part of it."""
+    from docshare.cli.framework import prompts
+
+    if ctx.may_prompt and not ctx.options.yes:
+        what = prompts.in_words(client, uuid, word)
+        anchors = "hotspots, notes, marks and annotations"
+        prompts.confirm(ctx, f"Replace the document of {what}, clearing {anchors} on its pages?")

@@ -1,0 +1,100 @@
+"""How a File object is shown: as one row of many, and alone."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from docshare.cli.framework.arguments import base_of
+from docshare.cli.framework.context import current
+from docshare.cli.terminal.output import Column, Spec
+from docshare.contract.wire import parse_instant
+
+# Spec gap: File object; every key a server may send, in its order.
+FILE_FIELDS = (
+    "uuid", "shortId", "slug", "originalName", "size", "mimeType", "createdAt", "deleteAt", "viewCount", "viewerMode",
+    "protected", "allowDownload", "requireEmail", "notifyOnView", "contentVersion", "totalPages", "updatedAt",
+    "viewsConsumed", "viewerSettings", "askReceipt", "watermark", "showExpiry", "commentsEnabled",
+    "commentsAllowPublic", "notifyOnComment", "marksEnabled", "annotationsEnabled", "designToolUpdatesEnabled",
+    "viewLimit", "burnedAt", "gateFields", "gateDomains", "pageRange", "pageRangeEmpty", "shareUrl", "sha256",
+    "downloadWarning",
+)  # fmt: skip
+
+
+def id_of(file: Mapping[str, Any]) -> str:
+    """Its short id, or the UUID where a server shows none."""
+    return str(file.get("shortId") or file.get("uuid", ""))
+
+
+def _state(file: Mapping[str, Any]) -> str:
+    """The short words of the last column: what is unusual about a file."""
+    expiry = parse_instant(str(file.get("deleteAt", "")))
+    words = {
+        "burned": "burnedAt" in file,
+        "expired": expiry is not None and expiry <= current().now(),
+        "password": file.get("protected"),
+        "gate": file.get("requireEmail"),
+        "no download": file.get("allowDownload") is False,
+        "no pages shown": file.get("pageRangeEmpty"),
+        "page range": "pageRange" in file,
+        "view limit": "viewLimit" in file,
+    }
+    return ", ".join(word for word, holds in words.items() if holds)
+
+
+def _limit(file: Mapping[str, Any]) -> str:
+    """``2 (1 used)``."""
+    return f"{file['viewLimit']} ({file.get('viewsConsumed', 0)} used)" if file.get("viewLimit") else ""
+
+
+def _custom_link(file: Mapping[str, Any]) -> str:
+    """The path that the slug of a file makes."""
+    return f"/{file['slug']}" if file.get("slug") else ""
+
+
+def _named_link(file: Mapping[str, Any]) -> str:
+    """The address that the slug of a file makes."""
+    slug, link = file.get("slug"), file.get("shareUrl")
+    return f"{base_of(str(link))}/{slug}" if slug and link else ""
+
+
+LISTED = Spec(
+    table=(
+        Column("originalName", "NAME", role="bold", flexible=True),
+        Column("shortId", "ID", role="id", show=id_of),
+        Column("slug", "LINK", role="id", rank=4, flexible=True, show=_custom_link),
+        Column("viewCount", "VIEWS", rank=5),
+        Column("size", "SIZE", kind="size", rank=2),
+        Column("createdAt", "UPLOADED", kind="when", rank=1),
+        Column("deleteAt", "EXPIRES", kind="when", rank=6),
+        Column("state", "STATE", role="warn", rank=3, flexible=True, show=_state),
+    ),
+    plain=("shortId", "uuid", "originalName", "size", "viewCount", "createdAt", "deleteAt", "slug"),
+    fields=FILE_FIELDS,
+    id="shortId",
+    empty="no files yet; share one with: docshare upload FILE",
+)
+
+SHOWN = Spec(
+    table=(
+        Column("originalName", "name", role="bold"),
+        Column("shareUrl", "link", role="id"),
+        Column("named", "named link", role="id", show=_named_link),
+        Column("shortId", "short id"),
+        Column("uuid", "uuid"),
+        Column("slug", "slug"),
+        Column("size", "size", kind="size"),
+        Column("totalPages", "pages"),
+        Column("viewCount", "views"),
+        Column("viewLimit", "view limit", show=_limit),
+        Column("createdAt", "uploaded", kind="moment"),
+        Column("deleteAt", "expires", kind="moment"),
+        Column("burnedAt", "burned", kind="moment"),
+        Column("viewerMode", "mode"),
+        Column("contentVersion", "version"),
+        Column("state", "state", role="warn", show=_state),
+        Column("sha256", "sha256", role="dim"),
+        Column("downloadWarning", "warning", role="warn"),
+    ),
+    plain=("uuid", "shortId", "originalName", "shareUrl"),
+    fields=(*FILE_FIELDS, "revisions"),
+    id="shortId",
+)

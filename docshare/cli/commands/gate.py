@@ -1,0 +1,45 @@
+"""``docshare gate``: what readers filled into gate forms. The gate stream of ``events`` by the address of its own."""
+
+from docshare.cli.commands.events.list import ListOptions, print_rows
+from docshare.cli.commands.events.options import TailOptions
+from docshare.cli.commands.events.rows import spec_of_feed
+from docshare.cli.commands.events.selection import GATE_RESPONSES
+from docshare.cli.framework.app import App
+from docshare.cli.framework.exits import ExitCode
+from docshare.cli.framework.option_groups import collecting
+
+app = App("See what readers filled into gate forms, once or live.")
+
+
+@app.command("list", spec=spec_of_feed(GATE_RESPONSES))
+@collecting(ListOptions)
+def list_responses(given: ListOptions) -> None:
+    """List the answers to gate forms.
+
+    For Pro. Newest first; after an id (--since 5123) ascending. The same rows as 'docshare events list --type gate'.
+
+    A pipe gets tab-separated type, id, readAt, fileUuid, fileName, three empty columns, and fields as JSON.
+
+    Examples:
+
+      docshare gate list
+      docshare gate list --file @last --all --query '[].fields.email' --format plain
+    """
+    print_rows(GATE_RESPONSES, given)
+
+
+@app.command("tail", spec=spec_of_feed(GATE_RESPONSES))
+@collecting(TailOptions)
+def tail(given: TailOptions) -> ExitCode:
+    """Follow the answers to gate forms as they come.
+
+    For Pro. The same rows, options and cursors as of 'docshare events tail --type gate'.
+
+    Examples:
+
+      docshare gate tail
+      docshare gate tail --cursor crm --exec 'add-lead --stdin'
+    """
+    from docshare.cli.commands.events.tail import follow
+
+    return follow(GATE_RESPONSES, given)

@@ -1,0 +1,79 @@
+"""``docshare help``: topics, and commands by another way."""
+
+from typing import Annotated
+
+import typer
+
+from docshare.cli import topics
+from docshare.cli.framework.app import App, help_of
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Spec, says_json
+
+app = App()
+
+
+@app.command("help")
+def help_on(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[TOPIC]", help="A topic, or the words of a command.")
+    ] = None,
+) -> None:
+    """Explain a topic or a command.
+
+    Without a topic, lists the topics. The same texts are manual pages: man docshare-exit-codes
+
+    Examples:
+
+      docshare help
+      docshare help exit-codes
+      docshare help events tail
+    """
+    ctx = current()
+    if not words:
+        _list_topics(ctx)
+    elif len(words) == 1 and words[0] in topics.TOPICS:
+        _print_topic(ctx, words[0])
+    else:
+        _print_command(ctx, words)
+
+
+def _list_topics(ctx: Context) -> None:
+    summaries = {topic: topics.summary(topic) for topic in topics.TOPICS}
+    if says_json(ctx):
+        ctx.emit([{"topic": topic, "summary": summary} for topic, summary in summaries.items()], Spec())
+        return
+    ctx.print("Topics:")
+    for line in topics.rows(summaries.items()):
+        ctx.print(line)
+    ctx.print("\nCommands: docshare --help, or docshare help COMMAND")
+
+
+def _print_topic(ctx: Context, topic: str) -> None:
+    text = topics.load(topic)
+    if says_json(ctx):
+        ctx.emit({"topic": topic, "text": text}, Spec())
+        return
+    screen = ctx.out_screen
+    first, *rest = text.splitlines()
+    ctx.print(screen.paint("bold", first))
+    for line in rest:
+        ctx.print(screen.paint("bold", line[2:].upper()) if line.startswith("# ") else line)
+
+
+def _print_command(ctx: Context, words: list[str]) -> None:
+    from docshare.cli.main import app as root
+
+    text = help_of(root, words)
+    if text is None:
+        raise Stop(ExitCode.USAGE, f"no topic or command {' '.join(words)!r}", hint=_near(" ".join(words)))
+    if says_json(ctx):
+        ctx.emit({"command": " ".join(words), "text": text}, Spec())
+    else:
+        ctx.print(text)
+
+
+def _near(words: str) -> str:
+    """Topics that speak of ``words``; where none does, all there are."""
+    telling = [topic for topic in topics.TOPICS if words.casefold() in topics.load(topic).casefold()]
+    return f"Topics that speak of it: {', '.join(telling)}." if telling else f"Topics: {', '.join(topics.TOPICS)}."

@@ -1,0 +1,89 @@
+"""``docshare invites``: personal links for e-mail addresses."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FILE_HELP, FileNames
+from docshare.cli.framework.bulk import each, planned
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.dry_run import Sending, as_json
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Column, Spec
+from docshare.cli.terminal.text import clean
+from docshare.contract.wire import present
+
+app = App("Invite people by e-mail, each with a link of their own.")
+
+INVITE = Spec(
+    table=(
+        Column("email", "ADDRESS", role="bold", flexible=True),
+        Column("name", "NAME", rank=3),
+        Column("url", "LINK", role="id"),
+        Column("createdAt", "INVITED", kind="when", rank=4),
+        Column("viewedAt", "READ", kind="when", rank=1),
+    ),
+    plain=("url", "email", "uuid", "createdAt", "viewedAt", "name"),
+    id="url",
+    empty="nobody is invited; invite with: docshare invites create FILE EMAIL",
+)
+
+_File = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
+
+
+@app.command("list", spec=INVITE)
+def list_invites(file: _File) -> None:
+    """List who was invited to a file, and since when they have read it.
+
+    [Pro] Newest first. READ is the moment of the first counted view; whoever has none yet has not read it.
+
+    Examples:
+
+      docshare invites list @last
+      docshare invites list slug:offer --json | jq -r '.[] | select(.viewedAt == null) | .email'
+    """
+    ctx = current()
+    with ctx.client() as client:
+        ctx.emit(client.invites.list(FileNames(ctx, client).one(file)), INVITE)
+
+
+def _invited(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+    yield f"{context.out_screen.paint('id', clean(str(row['url'])))}  {clean(str(row['email']))}"
+
+
+_INVITED = Spec(plain=("url",), fields=INVITE.plain, id="url", human=_invited, once=("url",))
+
+
+@app.command("create", spec=_INVITED)
+def create(
+    file: _File,
+    emails: Annotated[list[str], typer.Argument(metavar="EMAIL...", help="Addresses to invite.")],
+    name: Annotated[str | None, typer.Option(help="The person's name; only with one address.")] = None,
+    mail: Annotated[bool, typer.Option("--mail/--no-mail", help="Let the server write to them.")] = True,
+    dry_run: Sending = False,
+) -> ExitCode:
+    """Invite people to a file, each by a personal link.
+
+    [Pro] The server writes them a mail with the link, if it has a mail server; the link is printed in any case. Opening
+    it answers a plain e-mail prompt, and the readership report calls the reader by the address. Inviting an address
+    again prints the link it has.
+
+    Examples:
+
+      docshare invites create @last ann@example.com --name "Ann Lee"
+      docshare invites create slug:offer ann@example.com bob@example.com --no-mail
+    """
+    if name is not None and len(emails) > 1:
+        raise Stop(ExitCode.USAGE, "--name goes with one address", hint="Invite each person by a command of their own.")
+    ctx = current()
+    with ctx.client() as client:
+        uuid = FileNames(ctx, client).one(file)
+        addresses = list(dict.fromkeys(emails))
+        if dry_run:
+            bodies = (present({"email": email, "mail": mail, "name": name}) for email in addresses)
+            return planned(ctx, [("POST", f"/api/v1/files/{uuid}/invites", as_json(body)) for body in bodies])
+        invite = partial(client.invites.create, uuid, name=name, mail=mail)
+        return each(ctx, ctx.emitter(_INVITED), addresses, "email", invite)

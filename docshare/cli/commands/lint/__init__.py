@@ -1,0 +1,1 @@
+"""``docshare lint``: check PDFs before sharing. ``command`` runs a confined worker, ``report`` prints."""

@@ -1,0 +1,187 @@
+"""What ``docshare lint`` says of each file: a line per finding for scripts, findings with advice for people."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+from docshare.cli.framework import errors
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Column, Spec
+from docshare.cli.terminal.text import clean, human_size, unlike_sizes
+from docshare.contract.lint import CHECKS, LEVELS, Finding, at_least
+from docshare.contract.plans import PLAN_LIMITS, Plan
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+
+Row = Mapping[str, Any]
+
+NEVER = "never"
+GONE, STAYS = "gone", "stays"
+_ROLES = {"error": "error", "warning": "warn", "note": "dim"}
+_KEYS = ("path", "level", "check", "page", "message", "fix", "after")
+
+FOUND = Spec(
+    table=(
+        Column("path", "PATH"),
+        Column("level", "LEVEL"),
+        Column("check", "CHECK", role="bold"),
+        Column("page", "PAGE"),
+        Column("message", "MESSAGE", flexible=True),
+        Column("after", "AFTER"),
+    ),
+    plain=_KEYS,
+    fields=_KEYS,
+    id="check",
+)
+
+
+class Verdict(NamedTuple):
+    """What counts: the names of the ``checks`` that were asked for, the ``plan`` to measure by, None if any will do,
+    and the level from which on the command fails, or ``never``."""
+
+    checks: frozenset[str]
+    plan: Plan | None
+    fail_on: str
+
+
+def fail_on_word(value: str) -> str:
+    """A word of ``--fail-on``, or typer.BadParameter."""
+    words = ("error", "warning", NEVER)
+    if value not in words:
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(words)}.")
+    return value
+
+
+def plan_word(value: str | None) -> str | None:
+    """A word of ``--plan``, or typer.BadParameter."""
+    tiers = [plan.tier for plan in Plan]
+    if value is not None and value not in tiers:
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(tiers)}.")
+    return value
+
+
+def chosen_checks(only: Sequence[str], ignore: Sequence[str]) -> frozenset[str]:
+    """The checks that ``--only`` and ``--ignore`` leave; Stop (2) for a word that is none."""
+    for name in (*only, *ignore):
+        if name not in CHECKS:
+            raise Stop(ExitCode.USAGE, f"there is no check {name!r}", hint=f"Checks: {', '.join(CHECKS)}.")
+    return frozenset(only or CHECKS) - frozenset(ignore)
+
+
+def size_finding(size: int, plan: Plan | None) -> Finding | None:
+    """What there is to say about ``size`` bytes: too many for ``plan``, or, if none is given, for the smaller plans."""
+    if plan is not None:
+        cap = PLAN_LIMITS[plan].stored_bytes
+        if size <= cap:
+            return None
+        shown, most = unlike_sizes(size, cap)
+        return Finding("size", "error", None, f"It has {shown}; the {plan.tier} plan stores files up to {most}.")
+    fitting = next((plan for plan in Plan if size <= PLAN_LIMITS[plan].stored_bytes), None)
+    if fitting is None or fitting is Plan.FREE:  # what no plan stores was refused before
+        return None
+    return Finding("size", "note", None, f"It has {human_size(size)}, which needs the {fitting.tier} plan.")
+
+
+class Report:
+    """Tells of the findings that ``verdict`` asks for, and keeps count of them by level."""
+
+    def __init__(self, context: "Context", verdict: Verdict) -> None:
+        self._ctx = context
+        self._printer = context.emitter(FOUND)
+        self._verdict = verdict
+        self._rows: list[Row] = []
+        self._counts: Counter[str] = Counter()
+        self._files = 0
+
+    def take(self, path: str, size: int, found: Sequence[Finding]) -> None:
+        """The findings about the file at ``path``, which has ``size`` bytes."""
+        self._told(path, [{"path": path, **each.row()} for each in self._asked_for(found, size)])
+
+    def take_clean(self, path: str, size: int, found: Sequence[Finding], left: Sequence[Finding], new: int) -> None:
+        """The same for a file with a clean copy of ``new`` bytes, in which ``left`` was found."""
+        before, after = self._asked_for(found, size), self._asked_for(left, new)
+        staying = {(each.check, each.page) for each in after}
+        known = {(each.check, each.page) for each in before}
+        rows = [
+            {"path": path, **each.row(), "after": STAYS if (each.check, each.page) in staying else GONE}
+            for each in [*before, *(each for each in after if (each.check, each.page) not in known)]
+        ]
+        self._told(path, rows)
+
+    def fail(self, path: str, error: Exception) -> None:
+        """One of several files could not be looked into; with ``--json`` its row says why."""
+        failure = errors.describe(self._ctx, error)
+        self._ctx.err(f"error: {failure.detail}", "error")
+        if self._printer.format in ("json", "jsonl"):
+            self._rows.append({"path": path, "error": errors.as_json(self._ctx, failure)})
+
+    def say(self, text: str) -> None:
+        """A remark for people."""
+        self._ctx.note(text)
+
+    def finish(self) -> None:
+        """Print what programs get, and sum up for people."""
+        if not self._printer.for_people:
+            self._printer.emit(self._rows)
+            return
+        told = [_number(self._counts[level], level) for level in reversed(LEVELS) if self._counts[level]]
+        files = "1 file" if self._files == 1 else f"{self._files} files"
+        self._ctx.note(f"{', '.join(told) or 'nothing found'} in {files}")
+
+    def ending(self) -> ExitCode:
+        """13 if what was found, and stays, is as bad as what the command shall fail on."""
+        fail_on = self._verdict.fail_on
+        failed = fail_on != NEVER and any(count and at_least(level, fail_on) for level, count in self._counts.items())
+        return ExitCode.CHECK_FAILED if failed else ExitCode.OK
+
+    def _asked_for(self, found: Sequence[Finding], size: int) -> list[Finding]:
+        measured = size_finding(size, self._verdict.plan)
+        every = [*([] if measured is None else [measured]), *found]
+        return [each for each in every if each.check in self._verdict.checks]
+
+    def _told(self, path: str, rows: Sequence[Row]) -> None:
+        self._files += 1
+        self._counts.update(row["level"] for row in rows if row.get("after") != GONE)
+        self._rows += rows
+        if self._printer.for_people:
+            for line in _drawn(path, rows, self._ctx):
+                self._ctx.print(line)
+            self._ctx.flush()
+
+
+def _number(count: int, level: str) -> str:
+    return f"{count} {level}{'' if count == 1 else 's'}"
+
+
+def _drawn(path: str, rows: Sequence[Row], context: "Context") -> Iterator[str]:
+    """The findings about one file, each check with its advice below the last of its findings."""
+    screen = context.out_screen
+    yield screen.paint("bold", clean(path))
+    if not rows:
+        yield f"  {screen.paint('ok', screen.glyph('✓'))} nothing found"
+    last = {row["check"]: at for at, row in enumerate(rows)}
+    for at, row in enumerate(rows):
+        yield from _finding(row, context, with_fix=last[row["check"]] == at)
+
+
+def _finding(row: Row, context: "Context", *, with_fix: bool) -> Iterator[str]:
+    import textwrap
+
+    screen = context.out_screen
+    after = row.get("after")
+    label = f"{after or row['level']:<8}"
+    role = "ok" if after == GONE else _ROLES[row["level"]]
+    place = f"page {row['page']}: " if "page" in row else ""
+    room = max(screen.width - len(label) - 3, 20)
+    said = clean(f"{place}{row['message']} [{row['check']}]")
+    first, *more = textwrap.wrap(said, room, break_on_hyphens=False)  # names of checks are copied
+    yield f"  {screen.paint(role, label)} {first}"
+    indent = " " * (len(label) + 3)
+    for line in more:
+        yield indent + line
+    if with_fix and after != GONE:
+        for line in textwrap.wrap(f"{screen.glyph('→')} {row['fix']}", room):
+            yield indent + screen.paint("dim", line)

@@ -1,0 +1,143 @@
+"""``docshare pending``: who got a link and has not read yet."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.commands.audience import NEVER, OLD, STOPPED, Demand, Person, Progress, people, progress_of
+from docshare.cli.commands.readership.sessions import number, owner_only
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FILE_HELP, FileNames
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.durations import duration_option
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Column, Spec
+from docshare.cli.terminal.text import pages_in_words, seconds
+from docshare.contract.wire import instant, present
+
+Row = Mapping[str, Any]
+
+app = App()
+
+_WORDS = {NEVER: "never opened", OLD: "only version {version}", STOPPED: "stopped early"}
+
+
+def _reason(row: Row) -> str:
+    return _WORDS[row["reason"]].format(version=row.get("contentVersion", ""))
+
+
+_PENDING = Spec(
+    table=(
+        Column("name", "WHO", role="bold", flexible=True),
+        Column("kind", "BY", rank=4),
+        Column("reason", "WHY", role="warn", show=_reason),
+        Column("pagesRead", "PAGES", rank=2, show=lambda row: f"{row['pagesRead']}/{row['pages']}"),
+        Column("timeMs", "TIME", kind="duration", rank=3),
+        Column("lastReadAt", "LAST READ", kind="when", rank=1),
+        Column("url", "LINK", role="id", rank=5),
+    ),
+    plain=(
+        "kind", "name", "reason", "lastReadAt", "contentVersion", "pagesRead", "pages", "timeMs", "email", "url",
+        "uuid",
+    ),
+    id="url",
+)  # fmt: skip
+
+
+def _share(text: str) -> str:
+    try:
+        share = float(text.removesuffix("%"))
+    except ValueError:
+        share = -1.0
+    if not 0 < share <= 100:
+        raise typer.BadParameter(f"{text!r} is no percentage above 0 and up to 100.")
+    return text
+
+
+@app.command("pending", spec=_PENDING)
+def pending(
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    page: Annotated[int | None, typer.Option(min=1, metavar="N", help="This page is the one to be read.")] = None,
+    min_time: Annotated[str, duration_option("Read for so long: that --page, or else the document altogether.")] = "0s",
+    min_share: Annotated[
+        str, typer.Option(metavar="PERCENT", callback=_share, help="How many of the pages must have been seen.")
+    ] = "100",
+    any_version: Annotated[
+        bool, typer.Option("--any-version", help="What was read in an older version of the document counts too.")
+    ] = False,
+) -> ExitCode:
+    """List who got a link of their own and has not read yet.
+
+    [Pro] Asked about are its variants, unless revoked, and the people invited. Somebody is pending who never opened the
+    link, who read only an older version of the document, or who stopped early: saw fewer pages than --min-share (all of
+    those that the link shows), or read for less than --min-time. All sessions of one person count together; a page was
+    seen after one second. A session counts once it has ended, 10 seconds after the page was closed. It
+    belongs to the person whose link was opened; an invited address typed into the form of another link proves nothing.
+
+    The exit code is 13 if anybody is pending. A pipe gets tab-separated kind, name, reason (never, old_version,
+    stopped_early), lastReadAt, contentVersion, pagesRead, pages, timeMs, email, url, uuid.
+
+    Examples:
+
+      docshare pending @last
+      docshare pending slug:offer --page 3 --min-time 20s
+      docshare pending slug:offer --min-share 50 --json | jq -r '.[].email // empty'
+    """
+    ctx = current()
+    printer = ctx.emitter(_PENDING)
+    client = ctx.client()
+    name = FileNames(ctx, client).one(file)
+    facts = client.files.show(name)
+    _check_page(facts, page)
+    version = 0 if any_version else int(number(facts, "contentVersion"))
+    demand = Demand(page, seconds(min_time) * 1000, float(min_share.removesuffix("%")) / 100, version)
+    with owner_only():
+        everybody = people(facts, client.variants.list(name), client.invites.list(name))
+        asked = [person for person in everybody if (person.pages if page is None else page in person.pages)]
+        walk = client.readership.sessions_after(name) if asked else ()
+        progress = progress_of(asked, walk, version)
+    rows = list(_rows(asked, progress, demand))
+    printer.emit(rows)
+    _tell(ctx, page, everybody, asked, rows)
+    return ExitCode.CHECK_FAILED if rows else ExitCode.OK
+
+
+def _check_page(file: Row, page: int | None) -> None:
+    total = int(number(file, "totalPages"))
+    if page is not None and page > total > 0:
+        raise Stop(ExitCode.USAGE, f"--page {page}: the document has {pages_in_words(total)}")
+
+
+def _rows(everybody: list[Person], progress: Mapping[str, Progress], demand: Demand) -> Iterator[Row]:
+    for person in everybody:
+        got = progress[person.uuid]
+        reason = demand.lacking(person, got)
+        last = got.last_at or person.opened_at
+        if reason is None:
+            continue
+        yield present(
+            {
+                "kind": person.kind,
+                "name": person.name,
+                "email": person.email or None,
+                "reason": reason,
+                "lastReadAt": None if last is None else instant(last),
+                "contentVersion": got.version or None,
+                "pagesRead": got.seen(person.pages),
+                "pages": len(person.pages),
+                "timeMs": int(got.time_ms),
+                "url": person.url,
+                "uuid": person.uuid,
+            }
+        )
+
+
+def _tell(ctx: Context, page: int | None, everybody: list[Person], asked: list[Person], rows: list[Row]) -> None:
+    if not everybody:
+        ctx.note("nobody has a link of their own; make one with: docshare variants create, docshare invites create")
+    elif len(asked) < len(everybody):
+        shows = "does not show that page" if page is not None else "shows no page of the document"
+        ctx.note(f"{len(everybody) - len(asked)} left out, whose link {shows}")
+    if asked:
+        ctx.note(f"{len(rows)} of {len(asked)} have not read it yet" if rows else f"all {len(asked)} have read it")

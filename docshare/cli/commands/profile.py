@@ -1,0 +1,198 @@
+"""``docshare profile``: servers and credentials by name."""
+
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.framework import prompts
+from docshare.cli.framework.app import App
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.dry_run import HIDDEN, Writing, written
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local import cache, credentials
+from docshare.cli.local.config import check_profile_name, remove_profile, save_profile, use_profile
+from docshare.cli.local.settings import profile as profile_in_effect
+from docshare.cli.terminal.output import Column, Spec
+from docshare.client.address import origin_of, parse_address
+
+app = App(
+    """Servers and credentials by name.
+
+    A profile is an address and a credential for it. One profile is the default; --profile and DOCSHARE_PROFILE name
+    another for one command.
+
+    Examples:
+
+      docshare profile add work --url https://docs.example --with-token < key.txt
+      docshare profile use work
+      docshare profile list
+    """
+)
+
+_PROFILES = Spec(
+    table=(
+        Column("name", "NAME", role="bold"),
+        Column("default", "DEFAULT", kind="flag", rank=2),
+        Column("url", "URL", role="id", flexible=True),
+        Column("credential", "CREDENTIAL", rank=1),
+    ),
+    plain=("name", "url", "default", "credential"),
+    id="name",
+    empty="no profiles yet; docshare serve makes one, or: docshare profile add NAME --url URL",
+)
+
+_CURRENT = Spec(
+    table=_PROFILES.table,
+    plain=("name",),
+    fields=("url", "default", "credential", "origin"),
+    id="name",
+)
+
+_NAME = typer.Argument(metavar="PROFILE", help="The name of the profile.")
+
+
+@app.command("list", spec=_PROFILES)
+def list_profiles() -> None:
+    """List the profiles.
+
+    Examples:
+
+      docshare profile list
+      docshare profile list --json
+    """
+    ctx = current()
+    rows = [_row(ctx, name) for name in ctx.config.profiles]
+    ctx.emit(rows, _PROFILES)
+    cache.remember_profiles(ctx, {row["name"]: str(row.get("url", "")) for row in rows})
+
+
+def _row(ctx: Context, name: str) -> dict[str, Any]:
+    values = ctx.config.profiles[name]
+    saved = credentials.load(ctx.config_dir, name)
+    kind = "command" if "token_command" in values else "none" if saved is None else f"ends in {saved.token[-4:]}"
+    row = {"name": name, "default": name == ctx.config.default_profile, "credential": kind}
+    return {**row, **({"url": values["url"]} if "url" in values else {})}
+
+
+@app.command("current", spec=_CURRENT)
+def current_profile() -> None:
+    """Print the profile in effect.
+
+    Exit code 3 if none is set up.
+
+    Examples:
+
+      docshare profile current
+      docshare profile current --json
+    """
+    ctx = current()
+    name = profile_in_effect(ctx)
+    if name.value is None:
+        raise Stop(ExitCode.NOT_FOUND, "no profile is set up", hint="Add one with: docshare profile add NAME --url URL")
+    row = {**_row(ctx, name.value), "origin": name.origin}
+    ctx.emit(
+        row, Spec(table=_PROFILES.table, plain=("name",), fields=("url", "default", "credential", "origin"), id="name")
+    )
+
+
+@app.command("use")
+def use(name: Annotated[str, _NAME], dry_run: Writing = False) -> ExitCode:
+    """Make a profile the default.
+
+    Examples:
+
+      docshare profile use work
+    """
+    return make_default(current(), name, dry_run=dry_run)
+
+
+def make_default(ctx: Context, name: str, *, dry_run: bool) -> ExitCode:
+    """Make ``name`` the default profile, or with ``dry_run`` say so. Stop (3) if there is none of that name."""
+    _known(ctx, name)
+    if dry_run:
+        return written(ctx, ("WRITE", ctx.config.path, {"profile": name}))
+    use_profile(ctx.config_dir, name)
+    cache.remember_default(ctx, name)
+    ctx.note(f"{name} is the default profile now")
+    return ExitCode.OK
+
+
+def _known(ctx: Context, name: str) -> None:
+    if name not in ctx.config.profiles:
+        known = ", ".join(ctx.config.profiles) or "none yet"
+        raise Stop(ExitCode.NOT_FOUND, f"no profile {name!r}", hint=f"Profiles: {known}.")
+
+
+@app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the new profile.")],
+    url: Annotated[str | None, typer.Option("--url", metavar="URL", help="Address of the server.")] = None,
+    with_token: Annotated[bool, typer.Option("--with-token", help="Read the API key from stdin.")] = False,
+    token_command: Annotated[
+        str | None, typer.Option(metavar="CMD", help="Get the credential from this command each time.")
+    ] = None,
+    use_it: Annotated[bool, typer.Option("--use", help="Make it the default.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Change a profile that exists.")] = False,
+    dry_run: Writing = False,
+) -> ExitCode:
+    """Add a profile.
+
+    On a terminal the API key is asked for without echo; elsewhere give it on stdin with --with-token. It is kept in
+    credentials.json (mode 0600) and only ever sent to this server. The first profile becomes the default.
+
+    Examples:
+
+      docshare profile add work --url https://docs.example
+      docshare profile add ci --url https://docs.example --with-token < key.txt
+      docshare profile add vault --url https://docs.example --token-command 'pass show docshare'
+    """
+    ctx = current()
+    check_profile_name(name)
+    if url is None:
+        raise Stop(ExitCode.USAGE, "give the address of the server with --url")
+    if name in ctx.config.profiles and not force:
+        raise Stop(ExitCode.CONFLICT, f"the profile {name} exists", hint="Give --force to change it.")
+    if with_token and token_command:
+        raise Stop(ExitCode.USAGE, "--with-token and --token-command exclude each other")
+    address = parse_address(url, with_token=False, allow_http=True)
+    values = {"url": address.base, **({"token_command": token_command} if token_command else {})}
+    if dry_run:
+        saved = {"profile": name, "origin": origin_of(url), "token": HIDDEN}
+        secrets = [] if token_command else [("WRITE", ctx.config_dir / credentials.FILE_NAME, saved)]
+        return written(ctx, ("WRITE", ctx.config.path, {"profile": name, **values}), *secrets)
+    token = None if token_command else _token(ctx, with_token)
+    save_profile(ctx.config_dir, name, values)
+    credentials.save(ctx.config_dir, name, credentials.Credential(origin_of(url), token) if token else None)
+    cache.forget_home(ctx, name)
+    if use_it:
+        use_profile(ctx.config_dir, name)
+    ctx.note(f"profile {name} saved for {address.base}")
+    return ExitCode.OK
+
+
+def _token(ctx: Context, from_stdin: bool) -> str:
+    token = ctx.stdin.readline().strip() if from_stdin else prompts.secret(ctx, "API key", instead="Give --with-token.")
+    if not token:
+        raise Stop(ExitCode.USAGE, "no API key was given")
+    return token
+
+
+@app.command("remove")
+def remove(name: Annotated[str, _NAME], dry_run: Writing = False) -> ExitCode:
+    """Remove a profile and its credential.
+
+    Examples:
+
+      docshare profile remove work --yes
+    """
+    ctx = current()
+    _known(ctx, name)
+    if dry_run:
+        places = (ctx.config_dir / credentials.FILE_NAME, ctx.config.path)
+        return written(ctx, *(("DELETE", place, {"profile": name}) for place in places))
+    prompts.confirm(ctx, f"Remove the profile {name} and forget its credential?")
+    credentials.save(ctx.config_dir, name, None)
+    cache.forget_home(ctx, name)
+    remove_profile(ctx.config_dir, name)
+    ctx.note(f"profile {name} removed")
+    return ExitCode.OK

@@ -1,0 +1,1 @@
+"""``docshare public``: commands that need no account and send no credential."""

@@ -1,0 +1,219 @@
+"""``docshare public``: what needs no account. No credential is looked for and none is sent."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from urllib.parse import urlsplit
+
+import typer
+
+from docshare.cli.commands import qr as codes
+from docshare.cli.commands.public.upload import SHARED, upload
+from docshare.cli.framework.app import App
+from docshare.cli.framework.connection import make_stranger
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Column, Spec
+from docshare.cli.terminal.text import clean
+from docshare.client.errors import Refused
+from docshare.contract.fields import is_short_id, is_uuid
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+app = App("What needs no account: facts of a link, sharing where that is allowed.")
+app.command("upload", spec=SHARED)(upload)
+
+_LINK_HELP = "A share link of any server; or a UUID, short id or slug of the server in effect."
+_EMBEDDED = re.compile(r"/embed/([0-9A-Za-z-]+)")  # how the frame of an oEmbed document names the id
+_UNKNOWN = "Check the link: it is unknown there, revoked or deleted."
+_FACTS = (
+    "shortId", "originalName", "size", "totalPages", "viewerMode", "allowDownload", "protected", "requireEmail",
+    "deleteAt", "shareUrl", "reason", "why", "endedAt",
+)  # fmt: skip  # the last three are all that is told of a dead link, besides its name
+
+_METADATA = Spec(
+    table=(
+        Column("originalName", "name", role="bold"),
+        Column("shareUrl", "link", role="id"),
+        Column("size", "size", kind="size"),
+        Column("totalPages", "pages"),
+        Column("viewerMode", "mode"),
+        Column("allowDownload", "download", kind="flag"),
+        Column("protected", "password", kind="flag"),
+        Column("requireEmail", "asks for e-mail", kind="flag"),
+        Column("deleteAt", "expires", kind="moment"),
+    ),
+    plain=("shareUrl", "originalName", "size", "totalPages"),
+    fields=_FACTS,
+    id="shortId",
+)
+
+
+def _ended(row: Mapping[str, Any], _: Context) -> Iterator[str]:
+    yield clean(" ".join(str(row[key]) for key in ("reason", "endedAt") if key in row))
+
+
+_DEAD = Spec(plain=("reason", "endedAt"), fields=_FACTS, id="reason", human=_ended)
+_OEMBED = Spec(
+    table=(
+        Column("title", "title", role="bold"),
+        Column("provider_name", "provider"),
+        Column("width", "width"),
+        Column("height", "height"),
+        Column("thumbnail_url", "thumbnail", role="id"),
+        Column("html", "html"),
+    ),
+    plain=("html", "title", "width", "height"),
+    fields=(
+        "version", "type", "provider_name", "provider_url", "thumbnail_url", "thumbnail_width", "thumbnail_height",
+    ),
+    id="html",
+)  # fmt: skip
+_CODE = Spec(plain=("url",), fields=("path",), id="url")
+
+Link = Annotated[str, typer.Argument(metavar="LINK", help=_LINK_HELP)]
+
+
+class Target(NamedTuple):
+    """A link taken apart: ``base`` address of its server (None: the server in effect) and the ``name`` behind it."""
+
+    base: str | None
+    name: str
+
+    @property
+    def is_id(self) -> bool:
+        """Whether the name is a UUID or looks like a short id."""
+        return is_uuid(self.name) or is_short_id(self.name)
+
+
+@app.command("metadata", spec=_METADATA)
+def metadata(link: Link) -> ExitCode:
+    """Show the public facts of a link: name, size, pages, what it asks for.
+
+    Nothing is counted as a view. A link that has ended is shown as its end, "expired" or "burned" and since when, and
+    the exit code is 8; --json prints what the server says of it.
+
+    Examples:
+
+      docshare public metadata https://docs.example.com/aB3dE5fG7hJ9
+      docshare public metadata aB3dE5fG7hJ9 --json
+    """
+    ctx = current()
+    printer = ctx.emitter(_METADATA)
+    client, name = _client(ctx, link)
+    try:
+        printer.emit(_facts(client, name))
+    except Refused as refusal:
+        if refusal.code != "gone" or "reason" not in refusal.extra:
+            raise
+        ctx.emit(refusal.extra, _DEAD)
+        return ExitCode.GONE
+    return ExitCode.OK
+
+
+@app.command("oembed", spec=_OEMBED)
+def oembed(
+    link: Annotated[str, typer.Argument(metavar="LINK", help="A share link; its slug form is known too.")],
+    max_width: Annotated[int | None, typer.Option("--max-width", min=1, metavar="PX", help="Room to show it.")] = None,
+    max_height: Annotated[
+        int | None, typer.Option("--max-height", min=1, metavar="PX", help="Room to show it.")
+    ] = None,
+) -> None:
+    """Show how a page of another site can show a link (oEmbed).
+
+    Examples:
+
+      docshare public oembed https://docs.example.com/q3-report
+      docshare public oembed https://docs.example.com/q3-report --json | jq -r .html
+    """
+    ctx = current()
+    printer = ctx.emitter(_OEMBED)
+    target = _target(link)
+    client = make_stranger(ctx, target.base)
+    url = link if target.base else f"{client.base_url}/{target.name}"
+    printer.emit(client.public.oembed(url, max_width=max_width, max_height=max_height))
+
+
+@app.command("qr", spec=_CODE)
+def qr(
+    link: Link,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="F.png", help="Save a PNG; '-' is stdout.")
+    ] = None,
+    invert: Annotated[bool, typer.Option("--invert", help="Draw for a terminal with a light background.")] = False,
+) -> None:
+    """Show or save the QR code of a link, without a credential.
+
+    Examples:
+
+      docshare public qr https://docs.example.com/aB3dE5fG7hJ9
+      docshare public qr https://docs.example.com/aB3dE5fG7hJ9 -o code.png
+    """
+    ctx = current()
+    codes.require_png(output)
+    if output == "-" and ctx.stdout_tty:
+        raise Stop(ExitCode.USAGE, "a PNG is not for a terminal", hint="Redirect stdout, or leave out -o.")
+    printer = ctx.emitter(codes.SAVED if output else _CODE)
+    client, name = _client(ctx, link)
+    if output == "-":
+        ctx.write(client.public.qr(name))
+    elif output is not None:
+        codes.save(Path(output), client.public.qr(name))
+        printer.emit({"path": output})
+    else:
+        shown = f"{_facts(client, name)['shareUrl']}?via=qr"
+        if printer.natural:
+            codes.draw(ctx, shown, invert=invert)
+        else:
+            printer.emit({"url": shown})
+
+
+def _client(ctx: Context, link: str) -> tuple["Client", str]:
+    """A client of the link's server, and the id behind the link. A slug is looked up by oEmbed, which alone knows it.
+    Stop (2) for what is no link, Stop (3) for a slug that the server does not tell of."""
+    target = _target(link)
+    if target.base is None and "/" in target.name:
+        raise Stop(
+            ExitCode.USAGE, f"{link!r} is no share link", hint=f"LINK is {_LINK_HELP[0].lower()}{_LINK_HELP[1:]}"
+        )
+    client = make_stranger(ctx, target.base)
+    return client, target.name if target.is_id else _id_of(client, link if target.base else target.name)
+
+
+def _id_of(client: "Client", slug: str) -> str:
+    url = slug if "://" in slug else f"{client.base_url}/{slug}"
+    try:
+        told = client.public.oembed(url)
+    except Refused as refusal:
+        if refusal.status == 404:
+            refusal.hint = f"{_UNKNOWN} Of a link that has ended only its UUID or short id tells more."
+        raise
+    found = _EMBEDDED.search(str(told.get("html", "")))
+    if found is None:
+        raise Stop(ExitCode.NOT_FOUND, f"the server does not say which document {slug!r} is", hint=_UNKNOWN)
+    return found[1]
+
+
+def _facts(client: "Client", name: str) -> dict[str, Any]:
+    try:
+        return client.public.metadata(name)
+    except Refused as refusal:
+        if refusal.status == 404:
+            refusal.hint = _UNKNOWN
+        raise
+
+
+def _target(link: str) -> Target:
+    """Take ``link`` apart. Stop (2) for what cannot be one."""
+    if not link.startswith(("http://", "https://")):
+        return Target(None, link)
+    try:
+        parts = urlsplit(link)
+    except ValueError as error:
+        raise Stop(ExitCode.USAGE, f"{link!r} is no share link: {error}") from None
+    folder, _, name = parts.path.rpartition("/")
+    if not name or not parts.netloc:
+        raise Stop(ExitCode.USAGE, f"{link!r} is no share link")
+    return Target(f"{parts.scheme}://{parts.netloc}{folder.removesuffix('/embed')}", name)

@@ -1,0 +1,99 @@
+"""``docshare public upload``: share a document without an account."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.commands.upload.new_version import one_item
+from docshare.cli.framework.bulk import planned
+from docshare.cli.framework.connection import make_stranger
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.dry_run import Sending
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local import cache
+from docshare.cli.local.secret_file import new_secret_file
+from docshare.cli.terminal import progress
+from docshare.cli.terminal.output import Spec
+from docshare.cli.terminal.text import clean
+from docshare.client.errors import Refused
+
+_TOKENS = ("claimToken", "manageToken")
+
+
+def _told(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+    yield context.out_screen.paint("bold", clean(str(row["shareUrl"])))
+    for name, use in zip(_TOKENS, ("to take it over", "to change its settings"), strict=True):
+        if name in row:
+            yield f"{context.out_screen.paint('dim', f'{use}:')} {clean(str(row[name]))}"
+    if _TOKENS[0] in row and not context.options.quiet:
+        yield context.out_screen.paint("warn", "The two tokens are shown this once.")
+
+
+SHARED = Spec(
+    plain=("shareUrl", *_TOKENS),
+    fields=("uuid", "shortId", "message", "warning", "leftOut"),
+    id="shortId",
+    human=_told,
+    once=("shareUrl", *_TOKENS),
+)
+
+
+def upload(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The document; '-' is stdin.")],
+    name: Annotated[str | None, typer.Option("--name", metavar="TEXT", help="The name that readers see.")] = None,
+    tokens_out: Annotated[
+        Path | None, typer.Option("--tokens-out", metavar="F", help="Write both tokens to this new file, as JSON.")
+    ] = None,
+    no_check: Annotated[bool, typer.Option("--no-check", help="Send it unseen.")] = False,
+    dry_run: Sending = False,
+) -> ExitCode:
+    """Share a document without an account, where the server allows it.
+
+    The link works for seven days. The claim token takes the document over into an account (docshare claim), the manage
+    token changes its settings (docshare settings set --manage-token-file). Both are shown this once; --tokens-out keeps
+    them in a file (mode 0600) and out of sight. A pipe gets tab-separated names and values: shareUrl, claimToken,
+    manageToken and more.
+
+    Examples:
+
+      docshare public upload leaflet.pdf --url https://docs.example.com
+      docshare public upload leaflet.pdf --tokens-out tokens.json
+    """
+    ctx = current()
+    printer = ctx.emitter(SHARED)
+    with ExitStack() as held:
+        item = one_item(ctx, path, name, held, check=not no_check)
+        if dry_run:
+            return planned(ctx, [("POST", "/api/files", f"file={item.name} ({item.size} bytes)")])
+        kept = held.enter_context(new_secret_file(tokens_out)) if tokens_out else None
+        result = _sent(ctx, item)
+        if result.get("leftOut"):
+            from docshare.cli.commands.upload.rows import left_out
+
+            ctx.warn(left_out(item.path, result["leftOut"]))
+        if kept is not None:
+            kept.keep(json.dumps({token: result[token] for token in _TOKENS}))
+            result = {key: value for key, value in result.items() if key not in _TOKENS}
+    cache.remember_last(ctx, result)
+    printer.emit(result)
+    return ExitCode.OK
+
+
+def _sent(ctx: Context, item: Any) -> dict[str, Any]:
+    from docshare.cli.commands.upload.send import reporter
+
+    with make_stranger(ctx) as client, progress.shown(ctx, item.name, item.size) as bar:
+        try:
+            with item.open() as source:
+                return client.public.upload(source, item.name, progress=reporter(bar, item.size, item.name))
+        except Refused as refusal:
+            if refusal.status == 404:
+                refusal.hint = "This server takes nothing without an account. Sign in: docshare auth login"
+            raise
+        except OSError as error:
+            why = f"{item.path} cannot be read: {error.strerror or error}"
+            raise Stop(ExitCode.USAGE, why, code="local_file") from error

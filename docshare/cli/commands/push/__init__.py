@@ -1,0 +1,1 @@
+"""``docshare push``: create or update a document under a stable link. ``inputs`` checks, ``run`` does it."""

@@ -1,0 +1,212 @@
+"""Bringing one document up to date under its fixed name: nothing to do, replaced in place, or uploaded."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.commands.browse import checked_link
+from docshare.cli.commands.upload.manifest import Entry, Manifest
+from docshare.cli.commands.upload.send import at_file_limit, reporter
+from docshare.cli.framework.arguments import base_of
+from docshare.cli.framework.dry_run import as_json
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.sources import Item, plan_of, within_plan
+from docshare.cli.terminal import progress
+from docshare.client.errors import ClientError, Refused
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+from docshare.contract.wire import parse_instant
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+    from docshare.client import Client
+
+Row = dict[str, Any]
+
+_TRIES = 3  # against others who push the same name at the same time
+_PAUSE = 1.0  # seconds
+# The API does not say whose the slug is.
+_TAKEN = (
+    "Somebody else may have this slug, or a file of yours in the trash, which keeps its own: bring that back with "
+    "docshare files restore FILE. A file deleted with docshare rm FILE --purge frees its slug at once."
+)
+_KEEPING = "?clearAnchors=false"
+_KEPT = ("uuid", "shortId", "shareUrl", "contentVersion")
+
+
+def is_current(known: Mapping[str, Any], digest: str, entry: Mapping[str, Any] | None) -> bool:
+    """Whether the file ``known`` already has the bytes of ``digest``. Of a document that the server converted only
+    the ``entry`` of a ledger knows from which bytes, and only as long as nobody replaced them otherwise."""
+    if "burnedAt" in known:
+        return False  # its bytes are gone, or about to go
+    if known.get("sha256") == digest:
+        return True
+    mine = {"uuid": known.get("uuid"), "contentVersion": known.get("contentVersion"), "sha256": digest}
+    return entry is not None and all(entry.get(key) == value for key, value in mine.items())
+
+
+def has_expired(known: Mapping[str, Any], now: int) -> bool:
+    """Whether the link of the file ``known`` has ended; ``now`` in milliseconds since 1970."""
+    expiry = parse_instant(str(known.get("deleteAt", "")))
+    return expiry is not None and expiry <= now
+
+
+def expired(known: Mapping[str, Any], advice: str) -> Stop:
+    """The refusal (8) to change a file whose link has ended; ``advice`` leads to the line that deletes it."""
+    return Stop(
+        ExitCode.GONE,
+        f"the link of this document expired on {known['deleteAt']} and cannot be changed",
+        hint=f"{advice}: docshare rm {known['uuid']} --purge",
+        code="gone",
+    )
+
+
+def uploaded(context: "Context", client: "Client", item: Item) -> Row:
+    """The upload result of ``item``, sent with a bar. Stop (2) if the plan does not store so much; Refused knows
+    whether the account holds as many files as it may."""
+    (item,) = within_plan(client, [item])
+    if item.refusal is not None:
+        raise item.refusal
+    try:
+        return _sent(context, item, lambda file, report: client.files.upload(file, item.name, progress=report))
+    except Refused as refusal:
+        refusal.at_file_limit = refusal.code == "forbidden" and at_file_limit(client)
+        raise
+    except OSError as error:
+        why = f"{item.path} cannot be read: {error.strerror or error}"
+        raise Stop(ExitCode.USAGE, why, code="local_file") from error
+
+
+def _sent(context: "Context", item: Item, send: Callable[..., Row]) -> Row:
+    """The answer to the document, sent by ``send(file, report)``."""
+    with progress.shown(context, item.name, item.size) as bar, item.open() as file:
+        return send(file, reporter(bar, item.size, item.name))
+
+
+class Pusher:
+    """Pushes ``item``, whose SHA-256 is ``digest``. ``slug``: its name, or None; ``ledger``: the manifest that knows
+    its file, or None; ``keep_anchors``: what is on the pages stays when the content is replaced."""
+
+    def __init__(
+        self,
+        context: "Context",
+        client: "Client",
+        item: Item,
+        digest: str,
+        *,
+        slug: str | None,
+        ledger: Manifest | None,
+        keep_anchors: bool,
+    ) -> None:
+        self._ctx = context
+        self._client = client
+        self._item = item
+        self._digest = digest
+        self._slug = slug
+        self._ledger = ledger
+        self._keep_anchors = keep_anchors
+
+    def planned(self) -> list[tuple[str, str, str]]:
+        """Method, path and body of each request that ``run`` would send; none if there is nothing to do."""
+        known = self._known()
+        path = f"/api/v1/files/{'{uuid}' if known is None else known['uuid']}"
+        place = "/api/v1/files" if known is None else f"{path}/content{_KEEPING if self._keep_anchors else ''}"
+        requests = [("POST", place, f"file={self._item.name} ({self._item.size} bytes)")]
+        if known is not None and is_current(known, self._digest, self._entry()):
+            requests.clear()
+        if self._slug is not None and (known is None or known.get("slug") != self._slug):
+            requests.append(("PUT", f"{path}/settings", as_json({"slug": self._slug})))
+        return requests
+
+    def run(self) -> Row:
+        """Do what is left to do; returns ``status`` (``unchanged``, ``replaced``, ``created``), ``url`` and the file.
+
+        Another push of the same name at the same time is waited for and joined, so that there is one file in the end.
+        Raises Stop for an expired link (8) or a plan without slugs (6), and what the client raises.
+        """
+        for left in reversed(range(_TRIES)):
+            known = self._known()
+            try:
+                row = self._created() if known is None else self._updated(known)
+                break
+            except Refused as refusal:
+                # A slug that no file of this account has is somebody else's, or lies in the trash: waiting is no use.
+                if refusal.code != "conflict" or not left:
+                    raise
+                if known is None and self._known() is None:
+                    refusal.hint = _TAKEN
+                    raise
+                self._ctx.sleep(_PAUSE)
+        if self._ledger is not None and row["status"] != "unchanged":
+            self._ledger.add(row, self._ctx.now())
+        return row
+
+    def _known(self) -> Row | None:
+        """The file that has the name, or that the manifest knows; None if there is none (any more)."""
+        if self._slug is not None:
+            named = next((file for file in self._client.files.list() if file.get("slug") == self._slug), None)
+            if named is not None:
+                return named
+        entry = self._entry()
+        if entry is None:
+            return None
+        try:
+            return self._client.files.show(entry["uuid"])
+        except Refused as refusal:
+            if refusal.status != 404:
+                raise
+            return None
+
+    def _entry(self) -> Entry | None:
+        return None if self._ledger is None else self._ledger.latest(self._item.path)
+
+    def _updated(self, known: Row) -> Row:
+        if has_expired(known, self._ctx.now()):
+            raise expired(known, "Delete it, then push again")
+        status, file = "unchanged", known
+        if not is_current(known, self._digest, self._entry()):
+            status, file = "replaced", {**known, **_sent(self._ctx, self._item, self._replace(known["uuid"]))}
+        if self._slug is not None and known.get("slug") != self._slug:
+            self._client.settings.write(known["uuid"], {"slug": self._slug})
+        return self._row(status, file)
+
+    def _created(self) -> Row:
+        if self._slug is not None:
+            self._require_pro()
+        made = uploaded(self._ctx, self._client, self._item)
+        if self._slug is not None:
+            try:
+                self._client.settings.write(made["uuid"], {"slug": self._slug})
+            except BaseException:
+                self._discard(made["uuid"])  # without its name nobody would find it again
+                raise
+        return self._row("created", {"contentVersion": 1, **made})
+
+    def _require_pro(self) -> None:
+        """Stop (6) before anything is sent that could not get its name."""
+        plan = plan_of(self._client)
+        if plan is not None and plan < Plan.PRO:
+            raise Stop(
+                ExitCode.PLAN,
+                f"a slug requires the pro plan, and this account has the {plan.tier} plan",
+                hint="With --manifest F.jsonl instead of --slug the link is kept in a file; replacing needs Pro too.",
+                code="plan_required",
+            )
+
+    def _replace(self, uuid: str) -> Callable[..., Row]:
+        return lambda file, report: self._client.files.replace(
+            uuid, file, self._item.name, keep_anchors=self._keep_anchors, progress=report
+        )
+
+    def _discard(self, uuid: str) -> None:
+        try:
+            self._client.files.delete(uuid, purge=True)
+        except (Problem, ClientError):
+            self._ctx.warn(f"an upload without its name stays behind; delete it: docshare rm {uuid} --purge")
+
+    def _row(self, status: str, file: Mapping[str, Any]) -> Row:
+        kept: Row = {key: file[key] for key in _KEPT if key in file}
+        link = checked_link(file)
+        url = link if self._slug is None else f"{base_of(link)}/{self._slug}"
+        named = {} if self._slug is None else {"slug": self._slug}
+        facts = {"path": self._item.path, "size": self._item.size, "sha256": self._digest}
+        return {"status": status, "url": url, **kept, **named, **facts}

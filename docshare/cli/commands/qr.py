@@ -1,0 +1,161 @@
+"""``docshare qr``: the QR code of a share link, drawn in the terminal or saved as the server's PNG."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.commands.browse import checked_link
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FILE_HELP, FileNames, base_of
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local.storage import unwritable
+from docshare.cli.terminal.output import Spec
+from docshare.cli.terminal.text import clean
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+app = App()
+
+_BORDER = 2  # cells of quiet zone; the four of the standard make the drawing too large for small terminals
+# Two rows of the code per line of text: upper and lower half, for a dark background and for a light one.
+_DARK_TERMINAL = {(False, False): "█", (False, True): "▀", (True, False): "▄", (True, True): " "}
+_LIGHT_TERMINAL = {(False, False): " ", (False, True): "▄", (True, False): "▀", (True, True): "█"}
+
+
+def _saved(row: Mapping[str, Any], _: Context) -> Iterator[str]:
+    yield f"saved {clean(str(row['path']))}"
+
+
+_LINK = Spec(plain=("url",), fields=("path",), id="url")
+SAVED = Spec(plain=("path",), fields=("url",), id="path", human=_saved)
+
+
+@app.command("qr", spec=_LINK)
+def qr(
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="F.png", help="Save a PNG; '-' is stdout.")
+    ] = None,
+    variant: Annotated[
+        str | None, typer.Option(metavar="VARIANT", help="Take the link of this recipient instead.")
+    ] = None,
+    invert: Annotated[bool, typer.Option("--invert", help="Draw for a terminal with a light background.")] = False,
+) -> None:
+    """Show or save the QR code of a share link.
+
+    Without -o the code is drawn with block characters. The link in it is the short one, never the slug, so that it
+    goes on working when the slug changes; views that come through it are counted as "QR code".
+
+    Examples:
+
+      docshare qr @last
+      docshare qr aB3dE5fG7hJ9 -o code.png
+      docshare qr slug:offer -o - > code.png
+      docshare qr slug:offer --variant label:Ann -o ann.png
+    """
+    ctx = current()
+    require_png(output)
+    if output == "-" and ctx.stdout_tty:
+        raise Stop(
+            ExitCode.USAGE, "a PNG is not for a terminal", hint="Redirect stdout, or leave out -o to see it drawn."
+        )
+    printer = ctx.emitter(SAVED if output else _LINK)
+    client = ctx.client()
+    code = _FileCode(ctx, client, file) if variant is None else _VariantCode(ctx, client, file, variant)
+    if output == "-":
+        ctx.write(code.png())
+    elif output is not None:
+        save(Path(output), code.png())
+        printer.emit({"path": output})
+    else:
+        link = code.link()
+        if printer.natural:
+            draw(ctx, link, invert=invert)
+        else:
+            printer.emit({"url": link})
+
+
+def require_png(output: str | None) -> None:
+    """Stop (2) for the name of a file that would promise another format than PNG, the only one there is."""
+    if output is not None and Path(output).suffix.lower() not in ("", ".png"):
+        hint = f"Name it {shlex.quote(str(Path(output).with_suffix('.png')))}."
+        raise Stop(ExitCode.USAGE, f"{output}: a QR code is saved as PNG only", hint=hint)
+
+
+def save(path: Path, png: bytes) -> None:
+    """Write the code to a file. Stop (2) where that is not possible."""
+    try:
+        path.write_bytes(png)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+class _FileCode:
+    """The code of a file's own link."""
+
+    def __init__(self, ctx: Context, client: "Client", file: str) -> None:
+        self._client = client
+        self._name = FileNames(ctx, client).one(file)
+
+    def png(self) -> bytes:
+        """The server's image of it."""
+        return self._client.files.qr(self._name)
+
+    def link(self) -> str:
+        """The link that the server's own code holds (section Files: the short id or UUID, with ``via=qr``)."""
+        file = self._client.files.show(self._name)
+        return f"{base_of(checked_link(file))}/{file.get('shortId') or file['uuid']}?via=qr"
+
+
+class _VariantCode:
+    """The code of a variant's link, for which the API has no image."""
+
+    def __init__(self, ctx: Context, client: "Client", file: str, variant: str) -> None:
+        from docshare.cli.commands.variants.names import VariantNames
+
+        self._variant = VariantNames(ctx, client, file).one(variant).variant
+
+    def png(self) -> bytes:
+        """An image made here."""
+        from docshare.cli.commands.variants.qr_images import png
+
+        return png(self.link())
+
+    def link(self) -> str:
+        """The variant's link, marked as the server marks those of files."""
+        from docshare.cli.commands.variants.qr_images import link_in_code
+
+        return link_in_code({"url": checked_link({"shareUrl": self._variant.get("url", "")})})
+
+
+def draw(ctx: Context, link: str, *, invert: bool = False) -> None:
+    """Draw the code of ``link`` on standard output, for a dark background or (``invert``) a light one. Stop (2) if the
+    terminal cannot show it."""
+    blocks = _LIGHT_TERMINAL if invert else _DARK_TERMINAL
+    if not ctx.out_screen.unicode:
+        raise Stop(ExitCode.USAGE, "this terminal cannot show block characters", hint="Save it with -o code.png.")
+    rows = _matrix(link)
+    if ctx.stdout_tty and ctx.out_screen.width < len(rows[0]):
+        raise Stop(
+            ExitCode.USAGE,
+            f"the code needs {len(rows[0])} columns and the terminal has {ctx.out_screen.width}",
+            hint="Widen the terminal, or save it with -o code.png.",
+        )
+    for upper, lower in zip(rows[::2], [*rows[1::2], [False] * len(rows[0])], strict=False):
+        ctx.print("".join(blocks[pair] for pair in zip(upper, lower, strict=True)))
+    ctx.note(link)
+
+
+def _matrix(link: str) -> Sequence[Sequence[bool]]:
+    """The modules of the code row by row, True for dark."""
+    import qrcode
+
+    code = qrcode.QRCode(error_correction=qrcode.constants.ERROR_CORRECT_L, border=_BORDER)
+    code.add_data(link)
+    code.make(fit=True)
+    return [[bool(module) for module in row] for row in code.get_matrix()]

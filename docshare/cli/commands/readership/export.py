@@ -1,0 +1,125 @@
+"""``docshare readership export``: everything that is known of the readers of a file, as files in a folder."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.commands.readership.sessions import SESSION_COLUMNS, objects, owner_only
+from docshare.cli.commands.variants.export import csv_text
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FILE_HELP, FileNames
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Column, Spec, csv_line
+from docshare.cli.terminal.text import clean
+from docshare.client.errors import Refused
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+app = App()
+
+_PAGE_COLUMNS = ("pageNumber", "views", "avgDurationMs", "backTurns")
+_NOTE_COLUMNS = ("uuid", "createdAt", "author", "pageNumber", "public", "body", "viewer", "contentVersion")
+_RECEIPT_COLUMNS = ("confirmedAt", "name", "viewer", "contentVersion")
+_LACKING = (403, 404)  # below the plan, or a server without that route
+
+EXPORTED = Spec(
+    table=(
+        Column("path", "FILE", role="bold"),
+        Column("bytes", "SIZE", kind="size"),
+        Column("skipped", "SKIPPED BECAUSE", role="warn", flexible=True),
+    ),
+    plain=("path", "bytes", "skipped"),
+    id="path",
+)
+
+
+@app.command("export", spec=EXPORTED)
+def export(
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="The folder to write to.")],
+    strict: Annotated[bool, typer.Option("--strict", help="End with code 12 if something was skipped.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
+) -> ExitCode:
+    """Write the readership of a file into a folder.
+
+    readership.json is the report as the server sent it; pages.csv, sessions.csv, notes.csv, receipts.csv, marks.csv,
+    annotations.csv and variants.csv are tables. What the plan does not include is skipped, and said. The files are for
+    your eyes only: they hold personal data of your readers.
+
+    Examples:
+
+      docshare readership export @last -o readers
+      docshare readership export slug:offer -o readers --force --strict
+    """
+    ctx = current()
+    printer = ctx.emitter(EXPORTED)
+    folder = Path(output)
+    client = ctx.client()
+    name = FileNames(ctx, client).one(file)
+    makers = _makers(ctx, client, name)
+    standing = [str(folder / each) for each in makers if (folder / each).exists()]
+    if standing and not force:
+        raise Stop(ExitCode.USAGE, f"{standing[0]} exists", hint="Overwrite it with --force.")
+    rows = [{"path": str(folder / each), **_kept(folder / each, make)} for each, make in makers.items()]
+    printer.emit(rows)
+    if ctx.stderr_tty:
+        ctx.note("these files hold personal data of your readers")
+    return ExitCode.PARTIAL if strict and any("skipped" in row for row in rows) else ExitCode.OK
+
+
+def _makers(ctx: Context, client: "Client", name: str) -> dict[str, Callable[[], str | bytes]]:
+    """Name of each file -> what makes its content. All but the report may be refused."""
+    report: dict[str, Any] = {}
+    raw = ctx.options.raw_csv
+
+    def whole() -> str:
+        with owner_only():
+            report.update(client.readership.report(name))
+        return json.dumps(report, ensure_ascii=False, indent=2) + "\n"
+
+    def variants() -> str:
+        reading = {str(row.get("uuid")): row for row in objects(report, "variants")}
+        return csv_text(client.variants.list(name), reading, raw=raw)
+
+    @cache
+    def feedback() -> Mapping[str, Any]:
+        return client.readership.feedback(name)
+
+    return {
+        "readership.json": whole,
+        "pages.csv": lambda: _table(_PAGE_COLUMNS, objects(client.readership.pages(name), "pages"), raw=raw),
+        "sessions.csv": lambda: _table(SESSION_COLUMNS, client.readership.sessions_after(name), raw=raw),
+        "notes.csv": lambda: _table(_NOTE_COLUMNS, objects(feedback(), "notes"), raw=raw),
+        "receipts.csv": lambda: _table(_RECEIPT_COLUMNS, objects(feedback(), "receipts"), raw=raw),
+        "marks.csv": lambda: client.readership.marks_csv(name),
+        "annotations.csv": lambda: client.readership.annotations_csv(name),
+        "variants.csv": variants,
+    }
+
+
+def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, raw: bool) -> str:
+    """``rows`` as CSV below a header line. ``raw``: cells that look like formulas stay as they are."""
+    cells = (columns, *([row.get(column) for column in columns] for row in rows))
+    return "".join(f"{csv_line(line, raw=raw)}\n" for line in cells)
+
+
+def _kept(path: Path, make: Callable[[], str | bytes]) -> dict[str, Any]:
+    """Write what ``make`` gives to ``path``; ``{bytes}``, or ``{skipped: why}``. Without the report there is nothing to
+    export, so its refusal is the command's."""
+    from docshare.cli.local.storage import replace_file
+
+    try:
+        content = make()
+    except Refused as refusal:
+        if refusal.status not in _LACKING or path.suffix == ".json":
+            raise
+        return {"skipped": clean(refusal.detail)}
+    data = content.encode() if isinstance(content, str) else content
+    replace_file(path, data, private=True)
+    return {"bytes": len(data)}

@@ -1,0 +1,213 @@
+"""What readers leave behind: page marks, annotations, notes and receipts. All of it is personal data."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.commands.readership.sessions import File, amount, number, objects, owner_only
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FileNames
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Column, Emitter, Spec
+from docshare.contract.rounding import half_up
+
+app = App()
+
+Row = Mapping[str, Any]
+
+_STDOUT = "-"
+_KINDS = ("pick", "maybe", "reject")
+_PERSONAL = "this is personal data of your readers"
+
+Output = Annotated[
+    str | None, typer.Option("--output", "-o", metavar="F", help="Write the server's CSV here; '-' is stdout.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
+
+MARKS = Spec(
+    plain=("page", "identity", "mark"),
+    fields=("pages", "viewers", "totals"),
+    empty="nobody has marked a page; let readers do it with: docshare settings set FILE --marks",
+)
+_MARKED_PAGES = Spec(
+    table=(
+        Column("page", "PAGE", role="bold"),
+        *(Column(kind, kind.upper(), role=role) for kind, role in zip(_KINDS, ("ok", "warn", "error"), strict=True)),
+        Column("who", "WHO", flexible=True),
+    ),
+    empty=MARKS.empty,
+)
+ANNOTATIONS = Spec(
+    table=(
+        Column("page", "PAGE", role="bold"),
+        Column("identity", "WHO", flexible=True),
+        Column("note", "NOTE", flexible=True),
+        Column("rect", "WHERE", rank=2, show=lambda row: _place(row.get("rect"))),
+        Column("createdAt", "WHEN", kind="when", rank=1),
+    ),
+    plain=("page", "uuid", "identity", "rect", "note", "createdAt"),
+    fields=("pages",),
+    empty="nobody has annotated a page; let readers do it with: docshare settings set FILE --annotations",
+)
+NOTES = Spec(
+    table=(
+        Column("at", "WHEN", kind="when"),
+        Column("kind", "KIND", rank=2),
+        Column("author", "NAME", role="bold", flexible=True),
+        Column("viewer", "READER", flexible=True),
+        Column("pageNumber", "PAGE", rank=3),
+        Column("visible", "SEEN BY", rank=1),
+        Column("body", "NOTE", flexible=True),
+    ),
+    plain=("kind", "at", "author", "pageNumber", "public", "body", "viewer", "uuid", "contentVersion"),
+    fields=("notes", "receipts"),
+    empty="no notes and no receipts",
+)
+
+
+@app.command("marks", spec=MARKS)
+def marks(file: File, output: Output = None, force: Force = False) -> None:
+    """Show which pages readers picked, rejected or were not sure about.
+
+    [Pro] A pipe gets one line per mark: tab-separated page, identity, mark. --format csv and -o give the server's own
+    CSV, untouched. An identity is an invited address or a name made up for a reader, such as Reader 7F3A.
+
+    Examples:
+
+      docshare readership marks @last
+      docshare readership marks slug:offer -o marks.csv
+    """
+    ctx = current()
+    printer = ctx.emitter(MARKS)
+    client = ctx.client()
+    name = FileNames(ctx, client).one(file)
+    if _csv(ctx, printer, output, force, lambda: client.readership.marks_csv(name)):
+        return
+    with owner_only():
+        answer = client.readership.marks(name)
+    rows = list(_each_mark(answer))
+    if printer.for_people:
+        ctx.emit(list(_by_page(answer, rows)), _MARKED_PAGES)
+    else:
+        printer.emit(answer if _as_sent(ctx, printer) else rows)
+    _say_personal(ctx, rows)
+
+
+def _each_mark(answer: Row) -> Iterator[Row]:
+    found = [
+        {"page": each.get("page"), "identity": viewer.get("identity"), "mark": each.get("mark")}
+        for viewer in objects(answer, "viewers")
+        for each in objects(viewer, "marks")
+    ]
+    return iter(sorted(found, key=lambda row: number(row, "page")))
+
+
+def _by_page(answer: Row, rows: Sequence[Row]) -> Iterator[Row]:
+    """The counted pages, each with who said what, and the totals below them."""
+    for page in objects(answer, "pages"):
+        said = [f"{row['identity']} {row['mark']}" for row in rows if row["page"] == page.get("page")]
+        yield {**page, "who": ", ".join(said)}
+    totals = answer.get("totals")
+    if rows and isinstance(totals, Mapping):
+        yield {"page": "all", **{kind: totals.get(kind) for kind in _KINDS}}
+
+
+@app.command("annotations", spec=ANNOTATIONS)
+def annotations(file: File, output: Output = None, force: Force = False) -> None:
+    """Show what readers wrote on the pages.
+
+    [Pro] A pipe gets one line per annotation: tab-separated page, uuid, identity, rect, note, createdAt. A place is
+    told in percent of the page from its upper left corner, left, top, width x height. --format csv and -o give the
+    server's own CSV, untouched.
+
+    Examples:
+
+      docshare readership annotations @last
+      docshare readership annotations slug:offer --format csv > annotations.csv
+    """
+    ctx = current()
+    printer = ctx.emitter(ANNOTATIONS)
+    client = ctx.client()
+    name = FileNames(ctx, client).one(file)
+    if _csv(ctx, printer, output, force, lambda: client.readership.annotations_csv(name)):
+        return
+    with owner_only():
+        answer = client.readership.annotations(name)
+    rows = [
+        {"page": page.get("page"), **each} for page in objects(answer, "pages") for each in objects(page, "annotations")
+    ]
+    printer.emit(answer if _as_sent(ctx, printer) else rows)
+    _say_personal(ctx, rows)
+
+
+def _place(rect: Any) -> str:
+    if not isinstance(rect, Mapping):
+        return ""
+    left, top, width, height = (amount(half_up(number(rect, side) * 100)) for side in ("x", "y", "width", "height"))
+    return f"{left},{top} {width}x{height} %"
+
+
+@app.command("notes", spec=NOTES)
+def notes(file: File) -> None:
+    """Show the notes of readers, and who confirmed the receipt.
+
+    [Pro] Oldest first. Private notes are for you alone; public ones are shown to every reader. Readers choose the
+    name they sign with; READER is who they are: an invited address, or a name made up for a reader. A pipe gets
+    tab-separated kind (note or receipt), at, author, pageNumber, public, body, viewer, uuid, contentVersion.
+
+    Examples:
+
+      docshare readership notes @last
+      docshare readership notes slug:offer --json | jq '.receipts[].name'
+    """
+    ctx = current()
+    printer = ctx.emitter(NOTES)
+    client = ctx.client()
+    with owner_only():
+        answer = client.readership.feedback(FileNames(ctx, client).one(file))
+    rows = sorted(_notes_and_receipts(answer), key=lambda row: str(row["at"]))
+    printer.emit(answer if _as_sent(ctx, printer) else rows)
+    _say_personal(ctx, rows)
+
+
+def _notes_and_receipts(answer: Row) -> Iterator[dict[str, Any]]:
+    for row in objects(answer, "notes"):
+        visible = "everybody" if row.get("public") else "you"
+        yield {"kind": "note", "at": row.get("createdAt"), "visible": visible, **row}
+    for row in objects(answer, "receipts"):
+        yield {"kind": "receipt", "at": row.get("confirmedAt"), "author": row.get("name"), **row}
+
+
+def _as_sent(ctx: Context, printer: Emitter) -> bool:
+    return printer.format == "json" and not ctx.options.fields
+
+
+def _csv(ctx: Context, printer: Emitter, output: str | None, force: bool, fetch: Callable[[], bytes]) -> bool:
+    """Hand out the server's own CSV if that is what was asked for; whether it was. Stop (2) for a file in the way."""
+    given = ctx.options.format
+    if output is not None and given not in (None, "csv"):
+        raise Stop(ExitCode.USAGE, f"-o writes CSV, not {given}", hint="Leave out --format, or redirect stdout.")
+    if output is None and (printer.format != "csv" or ctx.options.fields or ctx.options.query):
+        return False
+    if output not in (None, _STDOUT) and not force and Path(str(output)).exists():
+        raise Stop(ExitCode.USAGE, f"{output} exists", hint="Overwrite it with --force.")
+    with owner_only():
+        content = fetch()
+    if output in (None, _STDOUT):
+        ctx.write(content)
+    else:
+        from docshare.cli.local.storage import replace_file
+
+        replace_file(Path(str(output)), content, private=True)
+        ctx.note(f"saved {output}")
+    if ctx.stderr_tty:
+        ctx.note(_PERSONAL)
+    return True
+
+
+def _say_personal(ctx: Context, rows: Sequence[Row]) -> None:
+    if rows and ctx.stderr_tty:
+        ctx.note(_PERSONAL)

@@ -1,0 +1,23 @@
+"""``docshare readership``: who read a file, and how. Each command is loaded when it is used."""
+
+from docshare.cli.framework.app import App, Stub
+
+_READ, _LEFT, _WHOLE = "How it was read", "What readers left", "The whole of it"
+_ROWS, _FEEDBACK = "docshare.cli.commands.readership.pages_and_sessions", "docshare.cli.commands.readership.feedback"
+_STUBS = (
+    Stub("show", "docshare.cli.commands.readership.show", _READ, "Show the readership report of a file."),
+    Stub("pages", _ROWS, _READ, "Show how each page was read.", "pages"),
+    Stub("sessions", _ROWS, _READ, "List every session in which a file was read.", "sessions"),
+    Stub("marks", _FEEDBACK, _LEFT, "Show which pages readers picked, rejected or were not sure about.", "marks"),
+    Stub("annotations", _FEEDBACK, _LEFT, "Show what readers wrote on the pages.", "annotations"),
+    Stub("notes", _FEEDBACK, _LEFT, "Show the notes of readers, and who confirmed the receipt.", "notes"),
+    Stub("export", "docshare.cli.commands.readership.export", _WHOLE, "Write the readership of a file into a folder."),
+    Stub(
+        "report",
+        "docshare.cli.commands.readership.report_file",
+        _WHOLE,
+        "Write the readership report of a file as one HTML file.",
+    ),
+)
+
+app = App("See who read a file, and how.", stubs=_STUBS)

@@ -1,0 +1,157 @@
+"""``docshare readership pages`` and ``sessions``: one row per page, one per visit."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.commands.events.selection import Since, parse_since
+from docshare.cli.commands.readership.sessions import File, labels_of, number, objects, owner_only, session_spec
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FileNames
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Column, Spec
+from docshare.client.errors import Refused
+from docshare.contract.wire import parse_instant
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+Row = Mapping[str, Any]
+
+app = App()
+
+_BAR = 30  # cells
+
+_PAGES = Spec(plain=("pageNumber", "views", "avgDurationMs", "backTurns"), fields=("totalPages", "pages"))
+
+_UNCOUNTED = session_spec({})._replace(
+    table=(
+        Column("startedAt", "STARTED", kind="when"),
+        Column("class", "CLASS", role="bold"),
+        Column("totalTimeMs", "TIME", kind="duration"),
+        Column("reason", "REASON", flexible=True),
+        Column("browser", "BROWSER", rank=2),
+        Column("sessionId", "SESSION", role="id", rank=1),
+    ),
+    plain=("sessionId", "startedAt", "class", "reason", "totalTimeMs", "pagesViewed", "deviceType", "browser"),
+    empty="every session was counted",
+    human=None,
+)
+
+
+@app.command("pages", spec=_PAGES)
+def pages(file: File) -> None:
+    """Show how each page was read.
+
+    [Basic] Views, average time, and how often readers turned back to it. A pipe gets tab-separated pageNumber, views,
+    avgDurationMs, backTurns.
+
+    Examples:
+
+      docshare readership pages @last
+      docshare readership pages slug:offer --format csv > pages.csv
+    """
+    ctx = current()
+    printer = ctx.emitter(_PAGES)
+    client = ctx.client()
+    with owner_only():
+        answer = client.readership.pages(FileNames(ctx, client).one(file))
+    rows = objects(answer, "pages")
+    if printer.for_people:
+        ctx.emit(rows, _pages_for_people(ctx, rows))
+    else:
+        printer.emit(answer if printer.format == "json" and not ctx.options.fields else rows)
+
+
+def _pages_for_people(ctx: Context, rows: Sequence[Row]) -> Spec:
+    from docshare.cli.terminal.charts import bar
+
+    longest = max((number(row, "avgDurationMs") for row in rows), default=0)
+
+    def drawn(row: Row) -> str:
+        return bar(number(row, "avgDurationMs"), longest, _BAR, ctx.out_screen)
+
+    return Spec(
+        table=(
+            Column("pageNumber", "PAGE", role="bold"),
+            Column("views", "VIEWS"),
+            Column("backTurns", "BACK"),
+            Column("avgDurationMs", "AVERAGE", kind="duration"),
+            Column("drawn", "", role="id", rank=1, show=drawn),
+        )
+    )
+
+
+@app.command("sessions", spec=session_spec({}))
+def sessions(
+    file: File,
+    since: Annotated[
+        str | None, typer.Option(metavar="ID|TIME", help="Behind this id, or begun since 7d ago or a date.")
+    ] = None,
+    uncounted: Annotated[
+        bool, typer.Option("--uncounted", help="The newest sessions that were not counted, and why.")
+    ] = False,
+) -> None:
+    """List every session in which a file was read.
+
+    [Pro] In the order in which they ended; each is listed once it has ended: 10 seconds after the page was closed, a
+    minute after it was hidden, or after five minutes of silence. A pipe gets one line each, with the time of every page
+    at its end; --format jsonl prints while it walks. --uncounted lists instead the newest 100 sessions of the last 90
+    days that were not counted as views, with class and reason. docshare explain tells how a session came about, and
+    docshare help measuring what counts.
+
+    Examples:
+
+      docshare readership sessions @last
+      docshare readership sessions @last --uncounted
+      docshare readership sessions slug:offer --since 7d --format jsonl | jq -r .email
+    """
+    ctx = current()
+    if uncounted:
+        _list_uncounted(ctx, file, since)
+        return
+    printer = ctx.emitter(session_spec({}))
+    start = Since() if since is None else parse_since(since, ctx.now())
+    client = ctx.client()
+    name = FileNames(ctx, client).one(file)
+    walk = client.readership.sessions_after(name, start.id or 0)
+    rows = (row for row in walk if start.at is None or _began(row) >= start.at)
+    with owner_only():
+        if printer.format == "jsonl":
+            for row in rows:
+                printer.row(row)
+            return
+        found = list(rows)
+    if not printer.for_people:
+        printer.emit(found)
+        return
+    if found:
+        ctx.emit(found, session_spec(labels_of(client, name)))
+    else:
+        printer.emit(found)
+    _note_unconfirmed(ctx, client, name)
+
+
+def _list_uncounted(ctx: Context, file: str, since: str | None) -> None:
+    if since is not None:
+        raise Stop(ExitCode.USAGE, "--uncounted lists the newest sessions and cannot be used with --since")
+    printer = ctx.emitter(_UNCOUNTED)
+    client = ctx.client()
+    with owner_only():
+        printer.emit(client.readership.uncounted_sessions(FileNames(ctx, client).one(file)))
+
+
+def _note_unconfirmed(ctx: Context, client: "Client", name: str) -> None:
+    """Say on stderr how many opened the file without touching anything, where the server counts them."""
+    try:
+        count = int(number(client.readership.report(name).get("summary") or {}, "unconfirmedSessions"))
+    except Refused:  # a comfort: the sessions are shown with or without it
+        return
+    if count:
+        ctx.note(f"{count} opened it without touching anything and were not counted; list them with --uncounted")
+
+
+def _began(row: Row) -> int:
+    return parse_instant(str(row.get("startedAt", ""))) or 0

@@ -1,0 +1,185 @@
+"""``docshare readership report``: the whole report as one file that opens in any browser."""
+
+import base64
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.commands.files.download import SAVED
+from docshare.cli.commands.readership.sessions import owner_only
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FILE_HELP, FileNames
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.client.errors import Refused
+from docshare.contract.features import operation_plan
+from docshare.contract.plans import MB, Plan
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+    from docshare.report import Material, Picture
+
+app = App()
+
+REPORT_FILE = SAVED
+LARGEST = 100 * MB  # of a document that is fetched for its pictures
+
+_STDOUT = "-"
+_TIERS = {plan.tier: plan for plan in Plan}
+_LACKING = (403, 404)  # below the plan, or a server without that route
+
+
+@app.command("report", spec=REPORT_FILE)
+def report_file(
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="F.html", help="The file to write; '-' is stdout.")
+    ] = "report.html",
+    no_thumbnails: Annotated[bool, typer.Option("--no-thumbnails", help="Draw no pictures of the pages.")] = False,
+    open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
+) -> None:
+    """Write the readership report of a file as one HTML file.
+
+    It holds everything that the plan shows, with charts, tables and notes; it loads nothing from anywhere and runs no
+    script. The pictures of the pages are drawn here from the stored PDF, for the first 60 pages of documents up to
+    100 MB. The file names your readers, so nobody else on this machine can read it.
+
+    Examples:
+
+      docshare readership report @last -o report.html --open
+      docshare readership report slug:offer -o - --no-thumbnails > report.html
+    """
+    ctx = current()
+    printer = ctx.emitter(REPORT_FILE)
+    _refuse_target(ctx, output, force=force, shown=open_)
+    client = ctx.client()
+    name = FileNames(ctx, client).one(file)
+    material = _material(ctx, client, name)
+    if not no_thumbnails:
+        material = replace(material, pictures=_pictures(ctx, client, name, material))
+    from docshare.report.standalone import document
+
+    text = document(material, client.base_url)
+    if output == _STDOUT:
+        ctx.write(text)
+        return
+    path = _store(output, text)
+    printer.emit({"file": name, "path": str(path), "size": len(text.encode())})
+    if open_:
+        _show(ctx, path)
+
+
+def _refuse_target(ctx: Context, output: str, *, force: bool, shown: bool) -> None:
+    """Say so before anything is asked."""
+    if output == _STDOUT:
+        if shown:
+            raise Stop(ExitCode.USAGE, "--open needs a file", hint="Name one with -o.")
+        if ctx.stdout_tty:
+            raise Stop(ExitCode.USAGE, "HTML is not for a terminal", hint="Redirect stdout, or name a file with -o.")
+    elif Path(output).exists() and not force:
+        raise Stop(ExitCode.USAGE, f"{output} exists", hint="Overwrite it with --force.")
+
+
+def _material(ctx: Context, client: "Client", name: str) -> "Material":
+    """Everything the plan shows; without the report itself there is nothing."""
+    from docshare.report import Material, is_empty
+
+    reading = client.readership
+    with owner_only():
+        answer = reading.report(name)
+    tier = str(answer.get("tier", ""))
+
+    def asked(operation: str, ask: Callable[[str], dict[str, Any]]) -> dict[str, Any] | None:
+        if tier in _TIERS and _TIERS[tier] < operation_plan(operation):
+            return None
+        try:
+            return ask(name)
+        except Refused as refusal:
+            if refusal.status not in _LACKING:
+                raise
+            ctx.note(f"left out: {refusal.detail}")
+            return None
+
+    return Material(
+        answer,
+        ctx.now(),
+        pages=asked("readership.pages", reading.pages),
+        marks=asked("readership.marks", reading.marks),
+        annotations=asked("readership.annotations", reading.annotations),
+        feedback=asked("readership.feedback", reading.feedback),
+        code=_code(client, name) if is_empty(answer) else None,
+    )
+
+
+def _code(client: "Client", name: str) -> str | None:
+    """The QR code of the link, with which a report without readers begins."""
+    with suppress(Refused):
+        return f"data:image/png;base64,{base64.b64encode(client.files.qr(name)).decode()}"
+    return None
+
+
+def _pictures(ctx: Context, client: "Client", name: str, material: "Material") -> "dict[int, Picture]":
+    """Pictures of the pages that the report shows, from the stored PDF, which lies in a private place meanwhile."""
+    from docshare.cli.commands.readership.thumbnails import thumbnails
+    from docshare.cli.terminal import progress
+    from docshare.report import pictured_pages
+
+    wanted = pictured_pages(material)
+    if not wanted or not _small(ctx, material):
+        return {}
+    with tempfile.TemporaryDirectory(prefix="docshare-") as folder:
+        path = Path(folder) / "document.pdf"
+        try:
+            _fetch(ctx, client, name, path)
+        except Refused as refusal:
+            ctx.note(f"without pictures of the pages: {refusal.detail}")
+            return {}
+        with progress.shown(ctx, "pages drawn", len(wanted), counted=True) as bar:
+            found = thumbnails(path, wanted, bar.at)
+    if not found:
+        ctx.note("without pictures of the pages: the document cannot be drawn here")
+    return found
+
+
+def _small(ctx: Context, material: "Material") -> bool:
+    file = material.report.get("file")
+    size = file.get("size") if isinstance(file, dict) else None
+    small = isinstance(size, int) and size <= LARGEST
+    if not small:
+        ctx.note("without pictures of the pages: the document is larger than 100 MB")
+    return small
+
+
+def _fetch(ctx: Context, client: "Client", name: str, path: Path) -> None:
+    from docshare.cli.terminal import progress
+    from docshare.cli.terminal.text import clean
+
+    content = client.files.content(name)
+    got = 0
+    with open(path, "wb") as out, progress.shown(ctx, clean(content.filename or "document"), content.length) as bar:
+        for block in content.blocks:
+            got += out.write(block)
+            if got > LARGEST:
+                raise Stop(ExitCode.UNREACHABLE, "the server sends a larger document than it said")
+            bar.at(got)
+
+
+def _store(output: str, text: str) -> Path:
+    from docshare.cli.local.storage import replace_file
+
+    path = Path(output)
+    replace_file(path, text, private=True)
+    return path
+
+
+def _show(ctx: Context, path: Path) -> None:
+    from docshare.cli.commands.browse import may_open
+
+    if not may_open(ctx) or not ctx.open_browser(path.resolve().as_uri()):
+        ctx.note("there is no browser to show it in from here")

@@ -1,0 +1,150 @@
+"""``docshare readership show``: the report of a file."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.commands.events.selection import parse_since
+from docshare.cli.commands.readership.sections import SECTIONS, TABLES, chosen, flat, named, withheld
+from docshare.cli.commands.readership.sessions import File, owner_only
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FileNames
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.durations import duration_option
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Emitter, Spec
+from docshare.cli.terminal.text import seconds
+from docshare.contract.features import REPORT_SECTIONS
+from docshare.contract.wire import instant
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+Row = Mapping[str, Any]
+
+app = App()
+
+_SHOW = Spec(fields=tuple(REPORT_SECTIONS))
+_LINES = Spec(plain=("section", "key", "value"))
+_FLAT = ("plain", "csv", "tsv")
+_SECTION_HELP = f"Only these, with commas: {', '.join(SECTIONS)}."
+_FRESH_SCREEN = "\x1b[H\x1b[2J"
+
+
+@app.command("show", spec=_SHOW)
+def show(
+    file: File,
+    section: Annotated[str | None, typer.Option(metavar="SECTION", help=_SECTION_HELP)] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Days of views since 7d ago, or since a date.")
+    ] = None,
+    watch: Annotated[str | None, duration_option("Show it again this often, until Ctrl-C.")] = None,
+) -> None:
+    """Show the readership report of a file.
+
+    The plan decides which sections there are; the last line names those that it hides, a note on stderr those of a
+    --section in a pipe. Times of the day are in UTC. A pipe gets tab-separated section, key, value; --json is the
+    report as the server sent it; --format csv with one --section that is a list is that list as a table.
+
+    Examples:
+
+      docshare readership show @last
+      docshare readership show slug:offer --section summary,sessions --watch 30s
+      docshare readership show @last --section sessions --format csv > sessions.csv
+    """
+    ctx = current()
+    view = _View(ctx, ctx.emitter(_SHOW), file, section, _first_day(ctx, since))
+    client = ctx.client()
+    name = FileNames(ctx, client).one(file)
+    if watch is None:
+        with owner_only():
+            view.show(client.readership.report(name))
+        return
+    _watch(ctx, client, name, view, seconds(watch))
+
+
+def _watch(ctx: Context, client: "Client", name: str, view: "_View", every: float) -> None:
+    from docshare.cli.framework.polling import LEAST_INTERVAL, Rounds, asked
+
+    ctx.endless = True
+    every = max(every, LEAST_INTERVAL)
+    with client.fork(retries=0) as poller, owner_only():
+        for report in asked(ctx, poller, lambda: poller.readership.report(name), Rounds(every, every)):
+            view.show_again(report)
+
+
+def _first_day(ctx: Context, since: str | None) -> str:
+    """The first day that ``--since`` leaves, as the report writes days; empty without it."""
+    if since is None:
+        return ""
+    at = parse_since(since, ctx.now()).at
+    if at is None:
+        raise Stop(ExitCode.USAGE, f"--since: {since!r} is no time", hint="Use 7d or a date such as 2026-11-20.")
+    return instant(at)[:10]
+
+
+class _View:
+    """How the reports of one command are printed. ``since``: the first day of the views to show."""
+
+    def __init__(self, context: Context, printer: Emitter, file: str, section: str | None, since: str) -> None:
+        self._ctx = context
+        self._printer = printer
+        self._file = file
+        self._section = section
+        self._since = since
+        self._told = False
+
+    def show(self, report: Row) -> None:
+        """Print one report as a whole."""
+        keys = self._keys(report)
+        report = self._narrowed(report)
+        if self._printer.for_people:
+            from docshare.cli.commands.readership.drawing import drawn
+
+            for line in drawn(report, keys, self._file, self._ctx):
+                self._ctx.print(line)
+        elif self._printer.format in _FLAT and not self._reshaped:
+            self._flat(report, keys)
+        else:
+            self._printer.emit({key: report[key] for key in keys})
+
+    def show_again(self, report: Row) -> None:
+        """Print one report of many: on a cleared terminal, elsewhere behind the last."""
+        if self._printer.for_people and self._ctx.env.get("TERM") != "dumb":
+            self._ctx.write(_FRESH_SCREEN)
+        if self._printer.format == "json":  # one line each, so that a reader can tell them apart
+            keys, report = self._keys(report), self._narrowed(report)
+            self._printer.row({key: report[key] for key in keys})
+        else:
+            self.show(report)
+        self._ctx.flush()
+
+    @property
+    def _reshaped(self) -> bool:
+        options = self._ctx.options
+        return bool(options.fields or options.query or options.template)
+
+    def _keys(self, report: Row) -> tuple[str, ...]:
+        """The keys to print. Which of the sections asked for the plan hides is told once; people see it in the
+        drawing."""
+        keys = chosen(self._section, report)
+        above = withheld(self._section, report) if self._section else ""
+        if above and not self._told and not self._printer.for_people:
+            self._ctx.note(above)
+            self._told = True
+        return keys
+
+    def _flat(self, report: Row, keys: Sequence[str]) -> None:
+        asked = [key for means in named(self._section).values() for key in means] if self._section else []
+        if self._printer.format != "plain" and len(asked) == 1 and asked[0] in TABLES:
+            self._ctx.emit(report.get(asked[0], []), Spec(plain=TABLES[asked[0]]))
+        else:
+            self._ctx.emit([row._asdict() for row in flat(report, keys)], _LINES)
+
+    def _narrowed(self, report: Row) -> Row:
+        days = report.get("viewsOverTime")
+        if not self._since or not isinstance(days, list):
+            return report
+        kept = [day for day in days if isinstance(day, Mapping) and str(day.get("day", "")) >= self._since]
+        return {**report, "viewsOverTime": kept}

@@ -1,0 +1,399 @@
+"""``docshare serve``: run the bundled server, share files in the same breath, or lend it to another program."""
+
+import shlex
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from docshare.cli.framework.admin_channel import ask, troubles_of_data
+from docshare.cli.framework.app import App, TyperCommand
+from docshare.cli.framework.background import Errand, sleep_until, stopped_by_signals, throw_away
+from docshare.cli.framework.context import Context, activated, current
+from docshare.cli.framework.exits import ExitCode, Stop
+
+if TYPE_CHECKING:
+    from docshare.server.config import Config
+    from docshare.server.serve import Running
+    from docshare.server.services.accounts.accounts import FirstRun
+    from docshare.server.store.instance import Owner
+
+_HERE = "127.0.0.1"
+_ANY_URL = "http://127.0.0.1"  # until the port is known
+_LOOPBACK = ("127.0.0.0/8", "::1/128", "localhost")
+_JOBS_KEY = "serve"
+_ERRAND_SECONDS = 30.0  # how long a command behind --exec may take to end after SIGTERM
+_TIDYING_SECONDS = 0.2  # how long the errand may take to clear its status line before anything is said below it
+
+
+class ServeCommand(TyperCommand):
+    """Everything behind ``--exec`` is the command to run, options and all."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As Typer's, with the rest of the line folded into the value of ``--exec``."""
+        if "--exec" in args:
+            place = args.index("--exec")
+            args = [*args[:place], "--exec", shlex.join(args[place + 1 :])]
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+
+app = App("Run the bundled server.")
+
+
+class Plan(NamedTuple):
+    """What ``serve`` was asked to do."""
+
+    shares: tuple[Path, ...]
+    host: str
+    port: int
+    settings: dict[str, Any]
+    tier: str
+    open_page: bool
+    ephemeral: bool
+    command: tuple[str, ...]
+    dev: bool
+    ready_file: Path | None
+    print_env: bool
+
+
+class Address(NamedTuple):
+    """A server: ``url`` on this host, the public ``base_url``, and an API key of its owner (may be empty)."""
+
+    url: str
+    base_url: str
+    token: str
+
+
+@app.command(cls=ServeCommand)
+def serve(
+    files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Share these at once.")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Share the sample document that ships with docshare.")] = False,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = _HERE,
+    port: Annotated[
+        int, typer.Option(metavar="N", help="Port to listen on; 0 takes a free one.", min=0, max=65535)
+    ] = 8787,
+    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Public address for links. [env: DOCSHARE_BASE_URL]")
+    ] = None,
+    tier: Annotated[
+        str, typer.Option(metavar="PLAN", help="Plan of the owner on the first run: free, basic or pro.")
+    ] = "pro",
+    open_page: Annotated[bool, typer.Option("--open", help="Open the (first) link in a browser.")] = False,
+    ephemeral: Annotated[bool, typer.Option(help="Keep everything in a temporary directory.")] = False,
+    exec_command: Annotated[
+        str | None, typer.Option("--exec", metavar="CMD...", help="Run CMD (the rest of the line) and stop with it.")
+    ] = None,
+    dev: Annotated[bool, typer.Option(help="For development: webhooks may call this machine.")] = False,
+    log: Annotated[str, typer.Option(metavar="SHAPE", help="Shape of the log on stderr: text or json.")] = "text",
+    threads: Annotated[int | None, typer.Option(metavar="N", help="Worker threads. [env: DOCSHARE_THREADS]")] = None,
+    ready_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the base URL here once the server answers.")
+    ] = None,
+    print_env: Annotated[bool, typer.Option(help="Print export lines instead of the bare base URL.")] = False,
+) -> None:
+    """Run the bundled server.
+
+    The first run makes the data directory, an owner account with an API key, and the profile "local". With --data no
+    profile is touched: the key is printed once, with the line that keeps it in a profile of its own. Standard output
+    gets exactly one line once the server answers: its base URL. With FILE, one link per file and then one line per
+    reader follow. Ctrl-C or SIGTERM finishes running requests and ends.
+
+    Examples:
+
+      docshare serve
+      docshare serve report.pdf
+      docshare serve --demo --open
+      docshare serve --ephemeral --port 0 --exec pytest -q
+    """
+    ctx = current()
+    if log not in ("text", "json"):
+        raise Stop(ExitCode.USAGE, f"--log is text or json, not '{log}'")
+    if tier not in ("free", "basic", "pro"):
+        raise Stop(ExitCode.USAGE, f"--tier is free, basic or pro, not '{tier}'")
+    if exec_command is not None and not exec_command.strip():
+        raise Stop(ExitCode.USAGE, "--exec names no command", hint="serve --ephemeral --exec pytest -q")
+    if ephemeral and data is not None:
+        raise Stop(ExitCode.USAGE, "--ephemeral makes its own data directory", hint="leave out --data")
+    plan = Plan(
+        shares=_shares(files or [], demo),
+        host=host,
+        port=port,
+        settings={"data_dir": data, "base_url": base_url, "threads": threads},
+        tier=tier,
+        open_page=open_page,
+        ephemeral=ephemeral,
+        command=tuple(shlex.split(exec_command or "")),
+        dev=dev,
+        ready_file=ready_file,
+        print_env=print_env,
+    )
+    _configure_log(ctx, log, quiet=bool(plan.shares or plan.command))
+    raise typer.Exit(_run(ctx, plan))
+
+
+def _shares(files: list[Path], demo: bool) -> tuple[Path, ...]:
+    from docshare.cli.framework.sources import checked, items_of
+
+    for item in items_of([str(path) for path in files], None, command="serve"):
+        refusal = checked(item, command="serve").refusal
+        if refusal is not None:
+            raise refusal
+    if demo:
+        import docshare.server
+
+        return (*files, Path(docshare.server.__file__).parent / "demo" / "docshare-tour.pdf")
+    return tuple(files)
+
+
+def _run(ctx: Context, plan: Plan) -> int:
+    with ExitStack() as stack:
+        stop = stack.enter_context(stopped_by_signals())
+        if plan.ephemeral:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="docshare-"))
+            plan.settings["data_dir"] = Path(folder) / "data"
+        config = _config(ctx, plan, _ANY_URL)
+        owner = _owner(config.data_dir)
+        if owner is not None:
+            return _join(ctx, plan, config.data_dir, owner, stop)
+        return _host(ctx, plan, stack.enter_context(_started(ctx, plan)), stop)
+
+
+def _config(ctx: Context, plan: Plan, base_url: str) -> "Config":
+    from docshare.server.config import ConfigError, load
+
+    # A throw-away server must not take up the data directory that the environment names.
+    environ = {key: value for key, value in ctx.env.items() if not (plan.ephemeral and key == "DOCSHARE_DATA_DIR")}
+    try:
+        config = load(plan.settings, environ, ctx.data_dir, base_url)
+    except ConfigError as error:
+        raise Stop(ExitCode.USAGE, str(error), hint="See the settings in: man docshare-config") from None
+    return replace(config, webhook_allow=(*config.webhook_allow, *_LOOPBACK)) if plan.dev else config
+
+
+def _owner(data_dir: Path) -> "Owner | None":
+    """The server that owns ``data_dir`` now, if one does."""
+    from docshare.server.store.instance import owner_of
+    from docshare.server.store.lock import AlreadyLocked, DirectoryLock
+
+    if not data_dir.is_dir():
+        return None
+    try:
+        with troubles_of_data(data_dir), DirectoryLock(data_dir):
+            return None
+    except AlreadyLocked:
+        owner = owner_of(data_dir)
+        if owner is None:
+            raise Stop(ExitCode.CONFLICT, f"another docshare process is using {data_dir}") from None
+        return owner
+
+
+@contextmanager
+def _started(ctx: Context, plan: Plan) -> "Iterator[Running]":
+    from docshare.server.pdf.probe import Unconfined
+    from docshare.server.serve import Door, PortTaken, running
+    from docshare.server.services.operations import surroundings
+    from docshare.server.store.instance import open_instance
+    from docshare.server.store.lock import AlreadyLocked
+    from docshare.server.store.migrations import TooNew
+
+    threads = _config(ctx, plan, _ANY_URL).threads
+    try:
+        door = Door(plan.host, plan.port, threads, dev=plan.dev)
+    except PortTaken as error:
+        raise Stop(ExitCode.CONFLICT, str(error), hint="--port 0 takes a free port") from None
+    config = _config(ctx, plan, door.url)
+    with ExitStack() as stack:
+        try:
+            with troubles_of_data(config.data_dir):
+                instance = stack.enter_context(open_instance(config))
+                surroundings.require_confinement(instance.rt)
+                server = stack.enter_context(running(door, instance))
+        except AlreadyLocked:
+            raise Stop(ExitCode.CONFLICT, f"another docshare process is using {config.data_dir}") from None
+        except TooNew as error:
+            raise Stop(ExitCode.USAGE, str(error)) from None
+        except Unconfined as error:
+            raise Stop(ExitCode.USAGE, str(error), hint=error.hint) from None
+        yield server
+
+
+def _host(ctx: Context, plan: Plan, server: "Running", stop: threading.Event) -> int:
+    """Be the server: say so, do what was asked, and wait."""
+    from docshare.server.admin import run
+    from docshare.server.services.accounts import accounts
+
+    rt = server.instance.rt
+    with troubles_of_data(rt.config.data_dir):
+        first = accounts.first_run(rt, _tier(plan.tier))
+    _welcome(ctx, plan, server, first)
+    _warn_if_exposed(ctx, plan, rt.config.base_url)
+    with ExitStack() as stack:
+        token = ""
+        if plan.shares or plan.command or plan.print_env:
+            with troubles_of_data(rt.config.data_dir):
+                key = run(rt, "key create", {"email": first.account.email, "name": _JOBS_KEY})
+            token = key["key"]
+            if not plan.print_env:
+                stack.callback(run, rt, "key revoke", {"uuid": key["uuid"]})
+        try:
+            _say_ready(ctx, plan, rt.config.base_url, token)
+        except Stop as stop_:
+            if plan.shares or plan.print_env:
+                raise
+            ctx.warn(f"{stop_.detail}; the server runs all the same")  # as a daemon without streams does
+        _note_in_log(ctx, "started", url=server.url, baseUrl=rt.config.base_url, dataDir=str(rt.config.data_dir))
+        stack.callback(_note_in_log, ctx, "stopped", url=server.url)
+        return _until_stopped(ctx, plan, stop, Address(server.url, rt.config.base_url, token))
+
+
+def _join(ctx: Context, plan: Plan, data_dir: Path, owner: "Owner", stop: threading.Event) -> int:
+    """Another server owns the directory: share through it instead of failing."""
+    if not plan.shares:
+        raise Stop(
+            ExitCode.CONFLICT,
+            f"a server already owns {data_dir}: process {owner.pid} at {owner.base_url}",
+            hint="Stop it first, or use another --data; to share through it: docshare serve FILE",
+        )
+    ctx.note(f"using the server that runs already (process {owner.pid})")
+    email = ask(data_dir, "owner", {})["email"]
+    key = ask(data_dir, "key create", {"email": email, "name": _JOBS_KEY})
+    try:
+        _say_ready(ctx, plan, owner.base_url, key["key"])
+        return _until_stopped(ctx, plan, stop, Address(owner.url, owner.base_url, key["key"]))
+    finally:
+        ask(data_dir, "key revoke", {"uuid": key["uuid"]})
+
+
+def _until_stopped(ctx: Context, plan: Plan, stop: threading.Event, address: Address) -> int:
+    """Do what was asked beside serving until that ends or a signal comes; returns the exit code."""
+    env = {**ctx.env, "DOCSHARE_URL": address.url, "DOCSHARE_TOKEN": address.token}
+    if plan.settings["data_dir"] is not None:
+        env["DOCSHARE_DATA_DIR"] = str(Path(plan.settings["data_dir"]).expanduser().absolute())
+    mine = ctx.beside(
+        env=throw_away(env, plan.settings["data_dir"]) if plan.ephemeral else env,
+        sleep=lambda seconds: sleep_until(stop, seconds),
+    )
+    errand = Errand(lambda: _work(mine, plan, address.base_url, stop), stop)
+    errand.start()
+    stop.wait()
+    errand.join(_TIDYING_SECONDS)
+    if not errand.ended:
+        ctx.note("stopping: running requests may finish")
+    errand.join(_ERRAND_SECONDS)
+    return errand.result()
+
+
+def _work(ctx: Context, plan: Plan, base_url: str, stop: threading.Event) -> int:
+    from docshare.cli.commands.serve import share
+
+    links = share.share(ctx, plan.shares) if plan.shares else []
+    if not plan.command:
+        at_home = not plan.ephemeral and plan.settings["data_dir"] is None
+        share.greet(ctx, shared=bool(links), at_home=at_home, kept=not plan.ephemeral)
+    if plan.open_page:
+        ctx.open_browser(links[0] if links else base_url)
+    if plan.command:
+        return _lend(ctx, plan.command, stop)
+    if links:
+        _follow(ctx)
+    stop.wait()
+    return ExitCode.OK
+
+
+def _follow(ctx: Context) -> None:
+    """Show readers live, until stopped."""
+    from docshare.cli.commands.events.options import TailOptions
+    from docshare.cli.commands.events.selection import chosen_streams
+    from docshare.cli.commands.events.tail import follow
+    from docshare.contract.streams import DEFAULT_STREAM
+
+    with activated(ctx):
+        follow(chosen_streams(DEFAULT_STREAM), TailOptions(backlog=0))
+
+
+def _lend(ctx: Context, command: tuple[str, ...], stop: threading.Event) -> int:
+    """Run ``command`` with the server in its environment; returns its exit code."""
+    program = shutil.which(command[0])
+    if program is None:
+        raise Stop(ExitCode.USAGE, f"--exec: no such program: {command[0]}")
+    child = subprocess.Popen([program, *command[1:]], env=dict(ctx.env))
+    threading.Thread(target=_terminate_at, args=(stop, child), daemon=True).start()
+    code = child.wait()
+    return code if code >= 0 else 128 - code
+
+
+def _terminate_at(stop: threading.Event, child: "subprocess.Popen[bytes]") -> None:
+    stop.wait()
+    child.terminate()
+
+
+def _configure_log(ctx: Context, log: str, *, quiet: bool) -> None:
+    import logging
+
+    from docshare.server.logs import LOGGER, configure
+
+    configure(log, access=not quiet)
+    if log == "json":  # from here on every line on stderr is one
+        ctx.log = lambda text, role: LOGGER.log(logging.WARNING if role in ("warn", "error") else logging.INFO, text)
+
+
+def _note_in_log(ctx: Context, event: str, **facts: object) -> None:
+    from docshare.server.logs import LOGGER
+
+    if ctx.log is not None:
+        LOGGER.info(event, extra=facts)
+
+
+def _tier(word: str) -> Any:
+    from docshare.contract.plans import Plan as AccountPlan
+
+    return AccountPlan.of(word)
+
+
+def _welcome(ctx: Context, plan: Plan, server: "Running", first: "FirstRun") -> None:
+    """Set up the profile "local" for the default data directory; elsewhere show a new owner's key, once."""
+    from docshare.cli.commands.serve.share import keep_profile
+
+    url = server.instance.rt.config.base_url
+    if plan.ephemeral:
+        return
+    if plan.settings["data_dir"] is None:
+        keep_profile(ctx, server.instance, first)
+    elif first.api_key and ctx.log is not None:
+        ctx.note(
+            f"an owner was made; for a key: docshare admin key create {shlex.quote(first.account.email)} --data DIR"
+        )
+    elif first.api_key:
+        ctx.err(f"owner's API key, shown once: {first.api_key}")
+        ctx.note(f"to use it from another terminal: docshare profile add NAME --url {shlex.quote(url)} --with-token")
+
+
+def _warn_if_exposed(ctx: Context, plan: Plan, base_url: str) -> None:
+    if plan.host not in (_HERE, "localhost", "::1") and not base_url.startswith("https://"):
+        ctx.warn(
+            f"listening on {plan.host} without TLS: links and keys travel in the open; give --base-url https://..."
+        )
+    if plan.dev:
+        ctx.warn("--dev: webhooks may call addresses of this machine")
+
+
+def _say_ready(ctx: Context, plan: Plan, base_url: str, token: str) -> None:
+    """The one line on standard output (with --print-env, the two lines a shell evaluates)."""
+    if plan.ready_file is not None:
+        partial = plan.ready_file.with_name(plan.ready_file.name + ".new")
+        partial.write_text(base_url + "\n", encoding="utf-8")
+        partial.replace(plan.ready_file)
+    if plan.print_env:
+        ctx.print(f"export DOCSHARE_URL={shlex.quote(base_url)}\nexport DOCSHARE_TOKEN={shlex.quote(token)}")
+    else:
+        ctx.print(base_url)
+    ctx.flush()

@@ -1,0 +1,154 @@
+"""``docshare settings clear``, ``apply`` and ``copy``. ``set`` has a module of its own."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.commands.settings.changes import Changes
+from docshare.cli.commands.settings.declarations import ROWS, VIEWER, canonical, is_whole
+from docshare.cli.commands.settings.options import DIFF, DRY_RUN, JUDGE, READ_BACK, STRICT
+from docshare.cli.commands.settings.rows import WRITTEN
+from docshare.cli.commands.settings.values import read_settings
+from docshare.cli.commands.settings.write import Way, Writer, write_all
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FILE_HELP, FILES_HELP, FileNames
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import STDIN
+from docshare.contract.wire import parse_instant
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+app = App()
+
+# Word -> the setting that it takes away; every key of a setting is such a word, too.
+CLEAR_WORDS = {
+    "password": "password",
+    "slug": "slug",
+    "gate": "gateFields",
+    "domains": "gateDomains",
+    "page-range": "pageRange",
+    "view-limit": "viewLimit",
+    "expiry": "deleteAt",
+    "viewer": VIEWER,
+}
+_ALMOST = 0.75  # of 1; no short id comes that near to the name of a setting
+
+
+@app.command("clear", spec=WRITTEN)
+def clear(
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILES_HELP)],
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="WORD...", help=f"{', '.join(CLEAR_WORDS)}, or the key of a setting; further files."),
+    ],
+    strict: Annotated[bool, STRICT] = False,
+    diff: Annotated[bool, DIFF] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> ExitCode:
+    """Take settings away.
+
+    Works on every plan, also for what a lower plan could not set. A setting without a cleared state goes back to its
+    default.
+
+    Examples:
+
+      docshare settings clear @last password expiry
+      docshare settings clear aB3dE5fG7hJ9 slug gate page-range view-limit
+      docshare settings clear @last cta flip.speedMs
+    """
+    ctx = current()
+    names, changes = [file], Changes()
+    for word in words:
+        key = CLEAR_WORDS.get(word, canonical(word))
+        if key == "password":
+            changes.put_password("")
+        elif key in ROWS or is_whole(key):
+            changes.put(key, None)
+        else:
+            _refuse_typo(word)
+            names.append(word)
+    return written(ctx, names, changes, Way(diff=diff), strict=strict, dry_run=dry_run)
+
+
+def _refuse_typo(word: str) -> None:
+    """Stop (2) for a word that is almost a setting, which would be taken for the name of a further file."""
+    near = [] if ":" in word else get_close_matches(word, {**CLEAR_WORDS, **ROWS}, n=2, cutoff=_ALMOST)
+    if near:
+        raise Stop(ExitCode.USAGE, f"no setting {word!r}", hint=f"Did you mean {' or '.join(near)}?")
+
+
+@app.command("apply", spec=WRITTEN)
+def apply(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILES_HELP)],
+    source: Annotated[str, typer.Option("--file", "-f", metavar="F", help="JSON or TOML file; '-' is stdin.")],
+    judge: Annotated[bool, JUDGE] = True,
+    read_back: Annotated[bool, READ_BACK] = True,
+    strict: Annotated[bool, STRICT] = False,
+    diff: Annotated[bool, DIFF] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> ExitCode:
+    """Give files the settings in a file.
+
+    The viewer's settings are replaced as a whole, not merged as docshare settings set does. Only its own logo and
+    background picture stay with each file, unless the settings name others, or another type of background. Exit code 12
+    if some files could not be changed.
+
+    Examples:
+
+      docshare settings apply -f usual.json aB3dE5fG7hJ9 slug:offer
+      docshare ls --format ids | docshare settings apply -f usual.toml - --diff
+    """
+    ctx = current()
+    if source == STDIN and STDIN in files:
+        raise Stop(ExitCode.USAGE, "'-' (stdin) can be read once only")
+    changes = _whole(read_settings(ctx, source, "--file"), lenient=not judge)
+    way = Way(pictures=True, read_back=read_back, diff=diff)
+    return written(ctx, files, changes, way, strict=strict, dry_run=dry_run)
+
+
+@app.command("copy", spec=WRITTEN)
+def copy(
+    source: Annotated[str, typer.Argument(metavar="FILE", help=f"Where the settings come from: {FILE_HELP}")],
+    targets: Annotated[list[str], typer.Argument(metavar="TO...", help=FILES_HELP)],
+    strict: Annotated[bool, STRICT] = False,
+    diff: Annotated[bool, DIFF] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> ExitCode:
+    """Give files the settings of another file.
+
+    Never its password and the name of its link. A logo and a background picture stay behind, too: assets belong to
+    their file, and each file keeps its own, unless it gets another type of background.
+
+    Examples:
+
+      docshare settings copy slug:offer @last
+      docshare settings copy aB3dE5fG7hJ9 zY9xW8vU7tS6 --diff
+    """
+    from docshare.cli.commands.settings.format import exported
+
+    ctx = current()
+    client = ctx.client()
+    body, left_out = exported(client.files.show(FileNames(ctx, client).one(source)))
+    expiry = parse_instant(str(body.get("deleteAt", "")))
+    if expiry is not None and expiry <= ctx.now():
+        raise Stop(ExitCode.USAGE, f"{source} has expired; with its settings the others would, too")
+    if left_out:
+        ctx.warn(f"not copied: {', '.join(left_out)} (assets belong to their file)")
+    return written(ctx, targets, _whole(body), Way(pictures=True, diff=diff), strict=strict, dry_run=dry_run)
+
+
+def _whole(settings: dict[str, Any], *, lenient: bool = False) -> Changes:
+    changes = Changes(lenient=lenient)
+    changes.load(settings)
+    return changes
+
+
+def written(ctx: Context, words: Sequence[str], changes: Changes, way: Way, *, strict: bool, dry_run: bool) -> ExitCode:
+    """Write ``changes`` to the files that ``words`` name; returns the exit code."""
+    client: Client = ctx.client()
+    writer = Writer(ctx, client, changes, way)
+    return write_all(ctx, writer, FileNames(ctx, client).many(words), strict=strict, dry_run=dry_run)

@@ -1,0 +1,151 @@
+"""The settings of a file as the command line knows them: one row per key, made from the tables of the contract.
+
+A key is the name of a field of the settings body (``slug``) or a dotted key into ``viewerSettings`` (``flip.speedMs``).
+"""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.contract import fields, limits, viewer
+from docshare.contract.plans import Plan
+from docshare.contract.settings import SETTINGS, Setting
+
+VIEWER = "viewerSettings"
+
+# What a parser of the contract takes, in the words of this table; those with bounds of their own stand in ``_BOUNDED``.
+_KINDS: dict[Any, str] = {
+    fields.boolean: "boolean",
+    fields.password: "password",
+    fields.instant: "datetime",
+    fields.page_range: "pages",
+    fields.gate_form: "form",
+    fields.domains: "domains",
+    fields.slug: "slug",
+}
+
+
+class Row(NamedTuple):
+    """One setting. ``kind``: its type; ``words`` or the range from ``low`` to ``high`` are what it allows; ``clear``:
+    the wire value that takes it away, None where there is none; ``group``: its block, or ``file``."""
+
+    key: str
+    kind: str
+    plan: Plan
+    default: object = None
+    words: tuple[str, ...] = ()
+    low: float = 0
+    high: float = 0
+    clear: object = None
+    group: str = "file"
+
+    @property
+    def in_viewer(self) -> bool:
+        """Whether it stands inside ``viewerSettings``."""
+        return self.group != "file"
+
+    @property
+    def allowed(self) -> str:
+        """What values it takes, for people."""
+        if self.words:
+            return ", ".join(self.words)
+        if self.kind in ("integer", "number"):
+            return f"{self.low} to {self.high}"
+        return _ALLOWED.get(self.kind, self.kind)
+
+    def as_json(self) -> dict[str, Any]:
+        """The row for programs; ``path`` is where the value stands in the body."""
+        shown: dict[str, Any] = {"key": self.key, "path": f"{VIEWER}.{self.key}" if self.in_viewer else self.key}
+        shown |= {"type": self.kind, "plan": self.plan.tier}
+        shown |= {"values": list(self.words)} if self.words else {}
+        if self.high and self.kind != "label":
+            shown |= {"minimum": self.low, "maximum": self.high}
+        shown |= {"default": self.default} if self.default is not None else {}
+        return shown | ({"clear": self.clear} if self.clear is not None else {})
+
+
+_ALLOWED = {
+    "boolean": "true, false",
+    "password": "see --password-file",
+    "datetime": "7d, a date, a datetime",
+    "pages": "FROM-TO",
+    "form": "@FILE.json or JSON",
+    "domains": "D,D...",
+    "slug": f"1 to {limits.SLUG_CHARS} of a-z 0-9 -",
+    "colour": "#RRGGBB",
+    "url": "https address",
+    "asset": "id of an asset of the file",
+    "measurement": "G-XXXXXXXXXX",
+    "label": f"1 to {limits.CTA_LABEL_CHARS} characters",
+}
+
+
+def _file_row(row: Setting) -> Row:
+    clear = row.clears[0] if row.clears else None
+    made = Row(row.name, _KINDS.get(row.parse, ""), row.plan, row.default, clear=clear)
+    if row.name == "viewerMode":
+        return Row(row.name, "word", row.plan, row.default, viewer.VIEWER_MODES)
+    if row.name == "viewLimit":
+        return Row(row.name, "integer", row.plan, low=0, high=limits.VIEW_LIMIT_MAX, clear=clear)
+    return made
+
+
+def _viewer_row(key: str, block: str, row: viewer.ViewerField) -> Row:
+    return Row(key, row.kind, row.plan, row.default, row.words, row.low, row.high, group=block)
+
+
+def _rows() -> dict[str, Row]:
+    rows = [_file_row(row) for row in SETTINGS.values() if row.name != VIEWER]
+    for block, table in viewer.VIEWER_BLOCKS.items():
+        if isinstance(table, viewer.ViewerField):
+            rows.append(_viewer_row(block, block, table))
+        else:
+            rows += [_viewer_row(f"{block}.{name}", block, row) for name, row in table.items()]
+    return {row.key: row for row in rows}
+
+
+ROWS: dict[str, Row] = _rows()
+"""Every setting by its key, in the order of the specification."""
+
+_ALIASES = {
+    f"{block}.{row.alias}": f"{block}.{name}"
+    for block, table in viewer.VIEWER_BLOCKS.items()
+    if isinstance(table, Mapping)
+    for name, row in table.items()
+    if row.alias
+}
+
+
+def canonical(key: str) -> str:
+    """``key`` without the prefix ``viewerSettings.`` and with an older name replaced by today's."""
+    short = key.removeprefix(f"{VIEWER}.")
+    return _ALIASES.get(short, short)
+
+
+def is_block(key: str) -> bool:
+    """Whether ``key`` names a block of ``viewerSettings`` that has fields."""
+    return isinstance(viewer.VIEWER_BLOCKS.get(key), Mapping)
+
+
+def is_whole(key: str) -> bool:
+    """Whether ``key`` names all of ``viewerSettings`` or a block of it, so that its value is an object."""
+    return key == VIEWER or is_block(canonical(key))
+
+
+def known(key: str) -> Row:
+    """The row of a canonical key; Stop (2) with what may have been meant."""
+    if key in ROWS:
+        return ROWS[key]
+    near = get_close_matches(key, ROWS, n=2)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "List them with: docshare settings schema"
+    raise Stop(ExitCode.USAGE, f"no setting {key!r}", hint=hint)
+
+
+def completions() -> tuple[str, ...]:
+    """``key=value`` words for shells: with each value where there are few, else up to the equals sign."""
+    words: list[str] = []
+    for row in ROWS.values():
+        values = row.words or (("true", "false") if row.kind == "boolean" else ("",))
+        words += [f"{row.key}={value}" for value in values if row.kind != "password"]
+    return tuple(words)

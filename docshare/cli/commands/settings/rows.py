@@ -1,0 +1,46 @@
+"""How settings that were written are printed."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.terminal.output import Emitter, Spec
+from docshare.cli.terminal.text import clean
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+
+SAID = "said"  # the words for people, in a row for the printer
+
+
+def _lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
+    name = context.out_screen.paint("id", clean(str(row["name"])))
+    yield f"updated {name}: {clean(', '.join(row[SAID]))}"
+    if "address" in row:
+        yield context.out_screen.paint("bold", clean(row["address"]))
+
+
+WRITTEN = Spec(fields=("uuid", "sent", "changed", "warnings", "address", "file"), id="uuid", human=_lines)
+
+
+class WrittenPrinter(Emitter):
+    """Prints what was written. A pipe gets nothing: the exit code says it all."""
+
+    def emit(self, data: Any) -> None:
+        """One row, or with ``--json`` all of them."""
+        if self.natural and not self.for_people:
+            return
+        if self.for_people:
+            super().emit(data)
+        else:
+            super().emit([_for_programs(row) for row in data] if isinstance(data, list) else _for_programs(data))
+
+    def row(self, row: Any) -> None:
+        """One row of many."""
+        if self.for_people:
+            super().row(row)
+        elif not self.natural:
+            super().row(_for_programs(row))
+
+
+def _for_programs(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in (SAID, "name")}

@@ -1,0 +1,59 @@
+"""``docshare settings schema``: what can be set."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.commands.settings.declarations import ROWS, Row, canonical, known
+from docshare.cli.framework.app import App
+from docshare.cli.framework.context import current
+from docshare.cli.terminal.output import Column, Spec
+from docshare.contract.plans import Plan
+
+app = App()
+
+
+def _plan(row: Mapping[str, Any]) -> str:
+    return "" if row["plan"] == Plan.FREE.tier else str(row["plan"])
+
+
+def _allowed(row: Mapping[str, Any]) -> str:
+    return ROWS[row["key"]].allowed
+
+
+SCHEMA = Spec(
+    table=(
+        Column("key", "SETTING", role="bold"),
+        Column("allowed", "VALUES", flexible=True, show=_allowed),
+        Column("default", "DEFAULT", rank=1),
+        Column("plan", "PLAN", rank=2, show=_plan),
+    ),
+    plain=("key", "type", "allowed", "default", "plan"),
+    fields=("path", "values", "minimum", "maximum", "clear"),
+    id="key",
+)
+
+
+def schema_rows(keys: Sequence[str], *, for_programs: bool) -> list[dict[str, Any]]:
+    """The schema of all settings, or of ``keys``; people and tables get what is ``allowed`` as one text."""
+    rows: list[Row] = [known(canonical(key)) for key in keys] if keys else list(ROWS.values())
+    return [row.as_json() | ({} if for_programs else {"allowed": row.allowed}) for row in rows]
+
+
+@app.command("schema", spec=SCHEMA)
+def schema(
+    keys: Annotated[list[str] | None, typer.Argument(metavar="SETTING...", help="Settings; all if left out.")] = None,
+) -> None:
+    """List every setting: its key, type, allowed values, default and plan.
+
+    Asks no server. --json is for programs: types, ranges, the value that clears.
+
+    Examples:
+
+      docshare settings schema
+      docshare settings schema flip.speedMs --json
+    """
+    ctx = current()
+    printer = ctx.emitter(SCHEMA)
+    printer.emit(schema_rows(keys or [], for_programs=printer.format in ("json", "jsonl")))

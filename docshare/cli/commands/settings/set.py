@@ -1,0 +1,84 @@
+"""``docshare settings set``. Its help, the longest there is, loads nothing of what it does."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from docshare.cli.commands.settings.options import DIFF, DRY_RUN, JUDGE, READ_BACK, STRICT, AllSettings
+from docshare.cli.commands.settings.rows import WRITTEN
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FILES_HELP
+from docshare.cli.framework.context import current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import STDIN
+from docshare.cli.framework.option_groups import collecting
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+
+app = App()
+
+
+@app.command("set", spec=WRITTEN)
+@collecting(AllSettings)
+def set_(
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE|KEY=VALUE...", help=f"Files ({FILES_HELP}) and settings."),
+    ],
+    given: AllSettings,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Send the viewer's settings as given, without those stored.")
+    ] = False,
+    judge: Annotated[bool, JUDGE] = True,
+    read_back: Annotated[bool, READ_BACK] = True,
+    strict: Annotated[bool, STRICT] = False,
+    diff: Annotated[bool, DIFF] = False,
+    manage_token_file: Annotated[
+        str | None, typer.Option(metavar="F", help="Use the manage token in a file: an anonymous upload.")
+    ] = None,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> ExitCode:
+    """Change settings of files.
+
+    Settings are options, or key=value words for everything there is: docshare settings schema lists the keys. Values
+    are true, false, numbers, texts, null (clear) and @file.json; key:=JSON takes any JSON. What is not said keeps its
+    value. Values are checked before anything is sent, and compared with what the server stored afterwards.
+
+    A pipe gets nothing; --json prints what was sent, without the password, and the file.
+
+    Examples:
+
+      docshare settings set @last --password-prompt --expires 7d
+      docshare settings set aB3dE5fG7hJ9 --slug q3 --views 100 --no-download
+      docshare settings set @last flip.speedMs=300 protect.print=true
+      docshare settings set @last gateFields:=@form.json --diff
+      docshare ls --format ids | docshare settings set - --expires 2030-12-31
+    """
+    from docshare.cli.commands.settings.clear_apply_copy import written
+    from docshare.cli.commands.settings.gather import gather
+    from docshare.cli.commands.settings.values import is_assignment
+    from docshare.cli.commands.settings.write import Way
+
+    ctx = current()
+    names = [word for word in words if not is_assignment(word)]
+    pairs = [word for word in words if is_assignment(word)]
+    changes = gather(ctx, given, pairs, lenient=not judge, ids_on_stdin=STDIN in names)
+    way = Way(replace=replace, read_back=read_back, diff=diff, unowned=manage_token_file is not None)
+    if manage_token_file is not None:
+        _use_manage_token(ctx, manage_token_file)
+    return written(ctx, names, changes, way, strict=strict, dry_run=dry_run)
+
+
+def _use_manage_token(ctx: "Context", path: str) -> None:
+    """Talk with the manage token in ``path`` from here on, and with no other credential."""
+    from docshare.cli.framework.connection import keep_secret
+
+    try:
+        token = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeError) as error:
+        raise Stop(ExitCode.USAGE, f"--manage-token-file: cannot read {path}: {error}", code="local_file") from error
+    if not token:
+        raise Stop(ExitCode.USAGE, f"--manage-token-file: {path} is empty")
+    ctx.connection = ctx.connection._replace(token=keep_secret(ctx, token), source=f"--manage-token-file {path}")

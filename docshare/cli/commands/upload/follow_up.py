@@ -1,0 +1,39 @@
+"""What follows an upload for people at a terminal: the QR code drawn, the link copied or opened."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from docshare.cli.framework.exits import Stop
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+
+
+def offer(context: "Context", links: Sequence[str], *, qr: bool, copy: bool, open_link: bool) -> None:
+    """Do what was asked for with the share ``links``; what cannot be done is a warning, since the upload is done."""
+    if not links:
+        return
+    if qr:
+        _draw(context, links[0])
+    if copy:
+        from docshare.cli.terminal.clipboard import copy as put
+
+        if not put(context, "\n".join(links)):
+            context.warn("nothing to copy with: install wl-copy, xclip or xsel")
+    if open_link:
+        from docshare.cli.commands.browse import may_open
+
+        if not (may_open(context) and context.open_browser(links[0])):
+            context.warn("there is no browser to open the link with")
+
+
+def _draw(context: "Context", link: str) -> None:
+    if not context.stdout_tty:
+        context.warn("--qr draws on a terminal only; save a picture with: docshare qr @last -o code.png")
+        return
+    from docshare.cli.commands.qr import draw
+
+    try:
+        draw(context, f"{link}?via=qr")
+    except Stop as refusal:
+        context.warn(refusal.detail)

@@ -1,0 +1,129 @@
+"""``docshare upload --variants-csv``: links for single recipients, right after the upload."""
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.commands.upload.settings import deleted
+from docshare.cli.commands.variants.create import require_pages
+from docshare.cli.commands.variants.make import Mint
+from docshare.cli.commands.variants.plan import Wishes, planned_links
+from docshare.cli.commands.variants.recipients import named, read_sheet
+from docshare.cli.commands.variants.rows import links_spec
+from docshare.cli.framework import errors
+from docshare.cli.framework.exits import ExitCode, Stop, exit_code
+from docshare.cli.framework.sources import plan_of
+from docshare.cli.terminal.output import Emitter
+from docshare.client.errors import ClientError
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+
+if TYPE_CHECKING:
+    from docshare.cli.commands.upload.send import Done
+    from docshare.cli.framework.context import Context
+    from docshare.client import Client
+
+_OPTION = "--variants-csv"
+
+
+class NewLinks:
+    """The links that the rows of the CSV file ``source`` want. Stop (2) for rows that cannot be used: nothing was
+    uploaded yet. ``rollback``: a new file that cannot get all its links is deleted for good. ``ending``: 12 once some
+    links could not be made for a file that stays."""
+
+    def __init__(self, context: "Context", source: str, *, rollback: bool = False) -> None:
+        self._ctx = context
+        self._source = source
+        self._rollback = rollback
+        self._sheet = read_sheet(context, source, label_column="label", delimiter=",", defaults={}, option=_OPTION)
+        planned_links(context, self._sheet, {}, [], self._wishes(skip_duplicates=False))
+        self._made: list[dict[str, Any]] | None = None
+        self.ending = ExitCode.OK
+
+    def _wishes(self, *, skip_duplicates: bool) -> Wishes:
+        return Wishes(skip_duplicates, partial=False, source=f"{_OPTION} {named(self._source)}", options=False)
+
+    def planned(self) -> list[tuple[str, str, str]]:
+        """The requests that would be made."""
+        import json
+
+        bodies = ({"label": each.label, "overrides": each.overrides} for each in self._sheet.recipients)
+        path = "/api/v1/files/{uuid}/variants"
+        return [("POST", path, json.dumps({key: value for key, value in body.items() if value})) for body in bodies]
+
+    def require_plan(self, client: "Client") -> None:
+        """Stop (6) if the account's plan is known to have no variants, so that nothing is uploaded in vain."""
+        plan = plan_of(client)
+        if plan is not None and plan < Plan.PRO:
+            raise Stop(
+                ExitCode.PLAN,
+                f"{_OPTION} requires the pro plan, and this account has the {plan.tier} plan; nothing was uploaded",
+                hint=f"Leave out {_OPTION}, or upgrade.",
+                code="plan_required",
+            )
+
+    def settle(self, client: "Client", done: "Done") -> "Done":
+        """With ``rollback``: make the links of a new file before anything is told of it; where that fails, the file is
+        deleted and the result is the failure. Anything else comes back as it is."""
+        row = done.row
+        if not self._rollback or row is None or "skipped" in row or "updated" in row:
+            return done
+        try:
+            mint = self._mint(client, str(row["uuid"]), None)
+            ending, self._made = mint.run(), mint.rows()
+            if ending == ExitCode.OK:
+                return done
+            error: Problem | ClientError | Stop = Stop(ending, "not all links could be made")
+        except (Problem, ClientError, Stop) as caught:
+            error = caught
+        if not deleted(client, str(row["uuid"])):
+            self.ending = ExitCode.PARTIAL
+            self._made = self._made or []
+            self._tell(str(row["uuid"]), error)
+            return done
+        failure = errors.describe(self._ctx, error)
+        told = f"its links were not made, so it was deleted again: {failure.detail}"
+        return replace(done, row=None, failure=Stop(exit_code(error), told, hint=failure.hint, code=failure.code))
+
+    def make(self, client: "Client", printer: Emitter, file: dict[str, Any]) -> None:
+        """Make the links of an uploaded ``file``, unless ``settle`` did; with ``--json`` they join it as ``variants``,
+        else they are printed.
+
+        What fails is told with the line that goes on from there: the file stays.
+        """
+        name = str(file["uuid"])
+        own = self._ctx.emitter(links_spec(self._ctx)) if printer.natural or printer.format == "jsonl" else None
+        rows = self._made
+        if rows is None:
+            rows = self._made_now(client, name, own)
+        elif own is not None:
+            for row in rows:
+                own.row(row)
+        if printer.format == "json":
+            file["variants"] = rows
+
+    def _made_now(self, client: "Client", name: str, own: Emitter | None) -> list[dict[str, Any]]:
+        mint: Mint | None = None
+        try:
+            mint = self._mint(client, name, own)
+            self.ending = mint.run()
+        except (Problem, ClientError, Stop) as error:
+            self.ending = ExitCode.PARTIAL
+            self._tell(name, error)
+        return [] if mint is None else mint.rows()
+
+    def _mint(self, client: "Client", name: str, own: Emitter | None) -> Mint:
+        """What makes the links of a file. Stop (2) for pages that the document does not have: the first moment at which
+        that is known."""
+        standing = client.variants.list(name)
+        # A file that was shared before may have its links already.
+        wishes = self._wishes(skip_duplicates=True)
+        links = planned_links(self._ctx, self._sheet, {}, standing, wishes)
+        require_pages(self._ctx, client, name, links, wishes.source)
+        return Mint(self._ctx, client, name, links, known=standing, printer=own)
+
+    def _tell(self, name: str, error: Exception) -> None:
+        failure = errors.describe(self._ctx, error)
+        self._ctx.err(f"error: the file is shared, but not for everybody: {failure.detail}", "error")
+        line = shlex.join(["docshare", "variants", "create", name, "--from-csv", self._source, "--skip-duplicates"])
+        self._ctx.err(f"hint: {line}")

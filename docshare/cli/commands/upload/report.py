@@ -1,0 +1,125 @@
+"""What ``docshare upload`` says of each file: a link per line for scripts, link and facts for people, JSON for both."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.commands.upload.rows import asked_plain, left_out
+from docshare.cli.commands.upload.send import Done, Failure, Row
+from docshare.cli.commands.upload.settings import NewSettings, Unsettled, facts_of
+from docshare.cli.framework import errors
+from docshare.cli.framework.exits import ExitCode, exit_code
+from docshare.cli.framework.sources import Item
+from docshare.cli.local import cache
+from docshare.cli.terminal.output import Emitter
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+
+
+class Report:
+    """Prints results in the order of ``items`` (JSON lines as they come) and keeps count. ``settings``: what every new
+    file got."""
+
+    def __init__(
+        self,
+        context: "Context",
+        printer: Emitter,
+        items: Sequence[Item],
+        *,
+        single: bool,
+        settings: NewSettings | None,
+    ) -> None:
+        self._ctx = context
+        self._printer = printer
+        self._items = items
+        self._single = single
+        self._settings = settings
+        self._facts = facts_of(context, settings)
+        self._done: dict[int, Row] = {}
+        self._failures: list[Failure] = []
+        self._succeeded: dict[int, Row] = {}
+        self._printed = 0
+
+    @property
+    def links(self) -> list[str]:
+        """The share links, in order."""
+        return [str(row.get("url") or row["shareUrl"]) for _, row in sorted(self._succeeded.items())]
+
+    def take(self, done: Done) -> None:
+        """Note one result and print what is due. The failure of a single upload is raised: it is the command's."""
+        if done.failure is not None:
+            kept = done.failure.row if isinstance(done.failure, Unsettled) else None
+            if self._single:
+                if kept is not None and self._printer.format in ("json", "jsonl"):
+                    self._printer.emit(kept)  # a program must learn of the file that is there
+                raise done.failure
+            self._failures.append(done.failure)
+            row = {"path": self._items[done.index].path, **(kept or {}), "error": self._told(done)}
+        else:
+            assert done.row is not None
+            row = self._succeeded[done.index] = done.row
+            if row.get("recovered"):
+                self._ctx.note(f"the answer was lost, but {row['path']} had arrived")
+            if row.get("warning"):
+                self._ctx.warn(f"{row['path']}: {row['warning']}")
+            if row.get("leftOut"):
+                self._ctx.warn(left_out(str(row["path"]), row["leftOut"]))
+            if row.get("downloadWarning"):
+                self._ctx.warn(f"{row['path']}: {row['downloadWarning']}")
+        self._done[done.index] = row
+        if self._printer.format == "jsonl":
+            self._printer.row(row)
+        elif self._printer.format != "json":
+            self._print_due()
+
+    def finish(self) -> None:
+        """Print what is left: the whole of ``--json``, or the lines behind one that never came."""
+        if self._succeeded:
+            cache.remember_last(self._ctx, self._succeeded[max(self._succeeded)])
+        if self._printer.format == "json":
+            rows = [row for _, row in sorted(self._done.items())]
+            if rows or not self._single:
+                self._printer.emit(rows[0] if self._single else rows)
+        elif self._printer.format != "jsonl":
+            for index in sorted(self._done.keys() - range(self._printed)):
+                self._print(index)
+
+    def ending(self) -> ExitCode:
+        """0, or 12 if only some failed; if all failed alike, their own code."""
+        left = len(self._items) - len(self._succeeded) - len(self._failures)
+        if left:
+            self._ctx.warn(f"{left} of {len(self._items)} files were not tried")
+        older = sum("settingsApplied" not in row for row in self._succeeded.values())
+        if self._settings is not None and older:
+            self._ctx.warn(f"{older} of {len(self._items)} files were shared before and keep the settings they have")
+        if not self._failures:
+            return ExitCode.OK
+        codes = {exit_code(failure) for failure in self._failures}
+        return codes.pop() if len(codes) == 1 and not self._succeeded else ExitCode.PARTIAL
+
+    def _told(self, done: Done) -> dict[str, Any]:
+        assert done.failure is not None
+        failure = errors.describe(self._ctx, done.failure)
+        path = self._items[done.index].path
+        label = failure.detail if failure.detail.startswith(path) else f"{path}: {failure.detail}"
+        self._ctx.err(f"error: {label}" + (f" ({failure.hint})" if failure.hint else ""), "error")
+        return errors.as_json(self._ctx, failure)
+
+    def _print_due(self) -> None:
+        while self._printed in self._done:
+            self._print(self._printed)
+            self._printed += 1
+
+    def _print(self, index: int) -> None:
+        row, item = self._done[index], self._items[index]
+        if "error" not in row:
+            status = next((word for word in ("skipped", "updated", "recovered") if row.get(word)), "uploaded")
+            shown = {**row, "shareUrl": row["url"]} if "url" in row else row  # a link by its own name is asked for
+            self._printer.row({**shown, "name": item.name, "status": status, "facts": self._facts})
+        elif self._tells_failures:
+            self._printer.row({"path": item.path, "status": row["error"]["code"]})
+
+    @property
+    def _tells_failures(self) -> bool:
+        """Whether a line has room for the fact that there is no link."""
+        return self._printer.format in ("csv", "tsv") or asked_plain(self._ctx)

@@ -1,0 +1,251 @@
+"""Sending the files of ``docshare upload``: one or some at a time, each with its result or why it has none."""
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from docshare.cli.commands.upload.manifest import Entry, Manifest
+from docshare.cli.commands.upload.new_version import replaced
+from docshare.cli.commands.upload.settings import NewSettings, Unsettled
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.sources import Item
+from docshare.cli.terminal import progress
+from docshare.client.errors import ClientError, NotConnected, RateLimited, Redirected, Refused
+from docshare.contract.media import DOCUMENTS
+from docshare.contract.plans import PLAN_LIMITS, Plan
+from docshare.contract.problems import Problem
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+    from docshare.client import Client
+
+Row = dict[str, Any]
+Failure = Problem | ClientError | Stop
+Report = Callable[[int], None]
+
+_PROCESSING = "processing on server"
+_CONVERTING = "converting on server"
+_OFFICE = tuple(kind.extension for kind in DOCUMENTS.values() if kind.converted)
+
+
+class _Cancelled(Exception):
+    """The command ends while this file is being sent."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Done:
+    """What became of the ``index``-th item: its ``row``, or its ``failure``."""
+
+    index: int
+    row: Row | None = None
+    failure: Failure | None = None
+
+
+class Skips(NamedTuple):
+    """What needs no sending: files in the ``manifest``, and those of the account by name and size in ``existing``.
+
+    ``update``: what the manifest knows with other bytes is the next version of that file.
+    """
+
+    manifest: Manifest | None
+    existing: Mapping[tuple[str, int], Row]
+    update: bool = False
+
+    def row_for(self, item: Item) -> Row | None:
+        """The earlier result for ``item``, or None. Raises OSError."""
+        entry = None if self.manifest is None else self.manifest.entry_for(item)
+        entry = entry or self.existing.get((item.name, item.size))
+        if entry is None:
+            return None
+        kept: Row = {key: entry[key] for key in ("uuid", "shortId", "shareUrl", "sha256") if key in entry}
+        return {**kept, "path": item.path, "size": item.size, "skipped": True}
+
+    def outdated(self, item: Item) -> Entry | None:
+        """The entry of the file that ``item``, which is not skipped, is to be the next version of, or None."""
+        return self.manifest.latest(item.path) if self.update and self.manifest is not None else None
+
+
+class Uploader:
+    """Sends ``items`` with ``jobs`` connections. ``digest``: with the SHA-256 in each row. ``fail_fast``: nothing is
+    begun after a failure; after one that every further file would meet, nothing is in any case. ``settings``: what each
+    new file gets."""
+
+    def __init__(
+        self,
+        context: "Context",
+        client: "Client",
+        items: Sequence[Item],
+        skips: Skips,
+        *,
+        jobs: int,
+        fail_fast: bool,
+        digest: bool,
+        settings: NewSettings | None = None,
+    ) -> None:
+        self._ctx = context
+        self._client = client
+        self._items = items
+        self._skips = skips
+        self._jobs = min(jobs, len(items))
+        self._fail_fast = fail_fast
+        self._digest = digest
+        self._settings = settings
+        self._waiting = iter(range(len(items)))
+        self._lock = threading.Lock()
+
+    def run(self) -> Iterator[Done]:
+        """Each result as soon as it is there; items that were not begun have none."""
+        found = self._alone() if self._jobs <= 1 else self._together()
+        try:
+            for done in found:
+                if done.failure is not None and (self._fail_fast or _is_hopeless(done.failure)):
+                    self._empty()
+                yield done
+        finally:
+            self._empty()
+
+    def _empty(self) -> None:
+        with self._lock:
+            self._waiting = iter(())
+
+    def _next(self) -> int | None:
+        with self._lock:
+            return next(self._waiting, None)
+
+    def _alone(self) -> Iterator[Done]:
+        while (index := self._next()) is not None:
+            item = self._items[index]
+            label = item.name if len(self._items) == 1 else f"{index + 1}/{len(self._items)} {item.name}"
+            with progress.shown(self._ctx, label, item.size) as bar:
+                done = self._tried(self._client, index, reporter(bar, item.size, item.name))
+            yield done
+
+    def _together(self) -> Iterator[Done]:
+        results: queue.SimpleQueue[Done | BaseException | None] = queue.SimpleQueue()
+        total = sum(item.size for item in self._items)
+        with progress.shown(self._ctx, f"{len(self._items)} files", total) as bar:
+            shares = _Shares(bar, total)
+            for _ in range(self._jobs):
+                # Daemons, so that Ctrl-C ends the process at once and with it whatever they are sending.
+                threading.Thread(target=self._work, args=(results, shares), daemon=True).start()
+            running = self._jobs
+            while running:
+                result = results.get()
+                if result is None:
+                    running -= 1
+                elif isinstance(result, BaseException):
+                    raise result
+                else:
+                    bar.close()
+                    yield result
+
+    def _work(self, results: "queue.SimpleQueue[Done | BaseException | None]", shares: "_Shares") -> None:
+        try:
+            with self._client.fork() as client:
+                while (index := self._next()) is not None:
+                    results.put(self._tried(client, index, shares.reporter(index)))
+        except BaseException as error:  # noqa: BLE001 - it belongs to the main thread
+            results.put(error)
+        results.put(None)
+
+    def _tried(self, client: "Client", index: int, report: Report) -> Done:
+        try:
+            return Done(index, row=self._sent(client, self._items[index], report))
+        except Refused as refusal:
+            if refusal.code == "forbidden" and refusal.path == "/api/v1/files":
+                refusal.at_file_limit = at_file_limit(client)
+            return Done(index, failure=refusal)
+        except (Problem, ClientError, Stop) as failure:
+            return Done(index, failure=failure)
+        except OSError as error:
+            why = f"{self._items[index].path} cannot be read: {error.strerror or error}"
+            return Done(index, failure=Stop(ExitCode.USAGE, why, code="local_file"))
+
+    def _sent(self, client: "Client", item: Item, report: Report) -> Row:
+        if item.refusal is not None:
+            raise item.refusal
+        skipped = self._skips.row_for(item)
+        if skipped is not None:
+            return skipped
+        if len(self._items) > 1:
+            client.pace()
+        known = self._skips.outdated(item)
+        updated = None if known is None else self._updated(client, item, known, report)
+        if updated is not None:
+            return updated
+        with item.open() as file:
+            result = client.files.upload(file, item.name, progress=report, digest=self._digest)
+        digest = {"sha256": result.pop("sha256")} if self._digest else {}
+        row = {**result, "path": item.path, "size": item.size, **digest}
+        return row if self._settings is None else self._settings.apply(client, row)
+
+    def _updated(self, client: "Client", item: Item, known: Entry, report: Report) -> Row | None:
+        """The document as the next version of the file ``known``; None if that is gone, so that it is shared anew."""
+        try:
+            result = replaced(self._ctx, client, known["uuid"], item, digest=self._digest, report=report)
+        except Refused as refusal:
+            if refusal.status != 404:
+                raise
+            return None
+        link: Row = {key: known[key] for key in ("uuid", "shortId", "shareUrl") if key in known}
+        return {**result, **link, "path": item.path, "size": item.size, "updated": True}
+
+
+def reporter(bar: progress.Progress, size: int, name: str = "") -> Report:
+    """What moves ``bar`` while a file of ``size`` bytes is sent; once all of them are through it says so."""
+    stages = [False]
+
+    def report(sent: int) -> None:
+        if stages[0]:
+            bar.stage("")  # it is being sent again
+        bar.at(sent)
+        stages[0] = sent == size > 0
+        if stages[0]:
+            bar.stage(_CONVERTING if name.lower().endswith(_OFFICE) else _PROCESSING)
+
+    return report
+
+
+class _Shares:
+    """One bar for several files of ``total`` bytes together that are sent at the same time."""
+
+    def __init__(self, bar: progress.Progress, total: int) -> None:
+        self._report = reporter(bar, total)
+        self._sent: dict[int, int] = {}
+        self._lock = threading.Lock()
+
+    def reporter(self, index: int) -> Report:
+        """The progress callback of one file."""
+
+        def report(sent: int) -> None:
+            with self._lock:
+                self._sent[index] = sent
+                self._report(sum(self._sent.values()))
+
+        return report
+
+
+def _is_hopeless(failure: Failure) -> bool:
+    """Whether every further file would fail for the same reason."""
+    if isinstance(failure, Refused):
+        lacking = failure.status == 401 or failure.code == "insufficient_scope"
+        return lacking or failure.at_file_limit or isinstance(failure, RateLimited)
+    return isinstance(failure, NotConnected | Redirected) or (isinstance(failure, Unsettled) and failure.general)
+
+
+def at_file_limit(client: "Client") -> bool:
+    """Whether the account holds as many files as its plan allows; the refusal itself has no code for that (section
+    Errors). What cannot be found out counts as no."""
+    try:
+        account = client.account.show()
+        limits = account.get("limits") or {}
+        slots = limits.get("maxActiveFiles") or _slots_of(str(account.get("tier") or account.get("subscription")))
+        return slots is not None and len(client.files.list()) >= slots
+    except (Problem, ClientError):
+        return False
+
+
+def _slots_of(tier: str) -> int | None:
+    return next((PLAN_LIMITS[plan].file_slots for plan in Plan if plan.tier == tier), None)

@@ -1,0 +1,155 @@
+"""The settings that ``docshare upload`` gives each new file, and what happens where that fails."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.commands.settings.advice import hole
+from docshare.cli.commands.settings.changes import needed_plans
+from docshare.cli.commands.settings.describe import again, masked, told_body
+from docshare.cli.commands.settings.gather import gather
+from docshare.cli.commands.settings.options import UploadSettings
+from docshare.cli.commands.settings.write import explained
+from docshare.cli.framework.arguments import base_of
+from docshare.cli.framework.exits import ExitCode, Stop, exit_code
+from docshare.cli.framework.inputs import STDIN
+from docshare.cli.framework.sources import plan_of
+from docshare.client.errors import ClientError, Refused
+from docshare.contract.problems import Problem
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+    from docshare.client import Client
+
+Row = dict[str, Any]
+
+_OF_COPIES = ("pageRange", "watermark")
+_SAID_FIRST = ("deleteAt", "neverExpire", "password")
+# A refusal with one of these codes would meet every further file as well.
+_GENERAL = ("plan_required", "unauthorized", "insufficient_scope", "rate_limited")
+
+
+class Unsettled(Stop):
+    """A file was uploaded, but its settings were not written. ``row``: the upload result, None where the file was
+    deleted again; ``general``: every further file would fare alike."""
+
+    def __init__(self, exit: ExitCode, detail: str, *, hint: str, row: Row | None, general: bool) -> None:
+        super().__init__(exit, detail, hint=hint, code="settings")
+        self.row = row
+        self.general = general
+
+
+_FRESH = ("never expires", "no password")  # Spec: States and transitions; a fresh upload has neither
+
+
+class NewSettings:
+    """Writes the settings of the command line to each new file.
+
+    ``rollback``: a file whose settings are refused is deleted for good; else it is kept and the line that would set
+    them is told.
+    """
+
+    def __init__(self, body: Mapping[str, Any], *, rollback: bool, protect: str) -> None:
+        self._body = dict(body)
+        self._rollback = rollback
+        self._protect = protect
+
+    def shown(self) -> str:
+        """The body of the request, without the password."""
+        import json
+
+        return json.dumps(masked(self._body))
+
+    def facts(self, context: "Context") -> Sequence[str]:
+        """What a person reads below the link: expiry, password, and the rest in words."""
+        first = {key: self._body[key] for key in _SAID_FIRST if key in self._body}
+        rest = {key: value for key, value in self._body.items() if key not in first}
+        expiry = {key: value for key, value in first.items() if key != "password"} or {"neverExpire": True}
+        words = told_body(context, {**expiry, "password": self._body.get("password", "")})
+        return [*words, "settings: " + ", ".join(told_body(context, rest))] if rest else words
+
+    def require_plan(self, client: "Client") -> None:
+        """Stop (6) if the account's plan is known to be too low, so that nothing is uploaded in vain."""
+        needs = needed_plans(self._body)
+        if not needs:
+            return
+        plan = plan_of(client)
+        if plan is None:
+            return
+        lacking = [f"{', '.join(keys)}: {needed.tier}" for needed, keys in needs.items() if needed > plan]
+        if lacking:
+            raise Stop(
+                ExitCode.PLAN,
+                f"the {plan.tier} plan is too low for these settings; nothing was uploaded",
+                hint=f"Needed: {'; '.join(lacking)}. Leave them out, or upgrade.",
+                code="plan_required",
+            )
+
+    def apply(self, client: "Client", row: Row) -> Row:
+        """Write them to the file of an upload result; returns the result with ``settingsApplied``. Raises Unsettled."""
+        try:
+            client.settings.write(str(row["uuid"]), self._body)
+        except Refused as refusal:
+            raise self._unsettled(client, row, explained(refusal, self._body)) from refusal
+        except (Problem, ClientError) as error:
+            raise self._unsettled(client, row, error) from error
+        custom = {"url": f"{base_of(str(row['shareUrl']))}/{self._body['slug']}"} if self._body.get("slug") else {}
+        return {**row, **custom, "settingsApplied": True, **self._warning(client, row)}
+
+    def _warning(self, client: "Client", row: Row) -> Row:
+        """What the server found out about the copies that readers download; nothing where it cannot be asked."""
+        if not any(self._body.get(key) for key in _OF_COPIES):
+            return {}
+        with suppress(Problem, ClientError):
+            found = client.files.show(str(row["uuid"])).get("downloadWarning")
+            return {"downloadWarning": found} if found else {}
+        return {}
+
+    def _unsettled(self, client: "Client", row: Row, error: Problem | ClientError) -> Unsettled:
+        general = isinstance(error, Problem) and error.code in _GENERAL
+        if self._rollback and deleted(client, str(row["uuid"])):
+            detail = f"its settings were not written, so it was deleted again: {error.detail}"
+            return Unsettled(exit_code(error), detail, hint=error.hint, row=None, general=general)
+        name = str(row.get("shortId") or row["uuid"])
+        detail = f"uploaded as {name}, but its settings were not written: {error.detail}"
+        hint = f"{error.hint} To set them: {again(name, self._body, self._protect)}".strip()
+        failed = {**row, "settingsApplied": False}
+        return Unsettled(ExitCode.PARTIAL, detail, hint=hint, row=failed, general=general)
+
+
+def deleted(client: "Client", file: str) -> bool:
+    """Delete a file that was uploaded just now for good; whether that went well."""
+    try:
+        client.files.delete(file, purge=True)
+    except (Problem, ClientError):
+        return False
+    return True
+
+
+def facts_of(context: "Context", settings: NewSettings | None) -> Sequence[str]:
+    """What a person reads of a new file."""
+    return _FRESH if settings is None else settings.facts(context)
+
+
+def new_settings(
+    context: "Context", given: UploadSettings, *, rollback: bool, linked: bool, single: bool, stdin_taken: bool
+) -> NewSettings | None:
+    """The settings that the options of ``docshare upload`` ask for; None where there are none. ``linked``: there are
+    links to make, which ``rollback`` can be about too. Stop (2) for what is not allowed, and for a link name where
+    there may be many files."""
+    changes = gather(context, given, ids_on_stdin=stdin_taken)
+    if not changes:
+        if rollback and not linked:
+            raise Stop(ExitCode.USAGE, "--rollback is about settings or --variants-csv, and none are given")
+        return None
+    body = changes.body()
+    if body.get("slug") and not single:
+        raise Stop(ExitCode.USAGE, "a slug names one link: --slug needs exactly one path")
+    asks = bool(body.get("requireEmail") or body.get("gateFields"))
+    warning = hole(body, {**body, "requireEmail": asks})
+    if warning:
+        context.warn(warning)
+    from_file = given.password_file not in (None, STDIN)
+    protect = f"--password-file {shlex.quote(str(given.password_file))}" if from_file else "--password-prompt"
+    return NewSettings(body, rollback=rollback, protect=protect)

@@ -1,0 +1,158 @@
+"""Making the links of ``docshare variants create`` one after the other, each kept and told before the next."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.commands.variants.plan import CREATED, DUPLICATE, FAILED, PENDING, RECOVERED, SENDING, Link
+from docshare.cli.framework import errors
+from docshare.cli.framework.exits import ExitCode, Stop, exit_code
+from docshare.cli.local import cache
+from docshare.cli.terminal import progress
+from docshare.cli.terminal.output import Emitter
+from docshare.cli.terminal.text import human_duration
+from docshare.client.errors import ClientError
+from docshare.contract.problems import Problem
+
+if TYPE_CHECKING:
+    from docshare.cli.commands.variants.result_file import ResultFile
+    from docshare.cli.framework.context import Context
+    from docshare.client import Client
+
+# What would happen again with every further row, or must be looked into first.
+_HOPELESS = {
+    ExitCode.CREDENTIAL, ExitCode.FORBIDDEN, ExitCode.PLAN, ExitCode.NOT_FOUND, ExitCode.RATE_LIMITED,
+    ExitCode.UNREACHABLE, ExitCode.UNKNOWN_OUTCOME,
+}  # fmt: skip
+_WORTH_SAYING = 10.0  # seconds of work that a person would like to know of in advance
+
+
+class Mint:
+    """Makes the ``links`` that are wanted for ``file``; ``known``: the variants it had. ``results`` and ``pictures``
+    (a directory for QR images) are optional. ``printer``: None prints nothing."""
+
+    def __init__(
+        self,
+        context: "Context",
+        client: "Client",
+        file: str,
+        links: Sequence[Link],
+        *,
+        known: Sequence[Mapping[str, Any]],
+        results: "ResultFile | None" = None,
+        pictures: Path | None = None,
+        printer: Emitter | None = None,
+    ) -> None:
+        self._ctx = context
+        self._client = client
+        self._file = file
+        self._links = links
+        self._known = [str(variant.get("uuid")) for variant in known]
+        self._standing = list(known)
+        self._results = results
+        self._pictures = pictures
+        self._printer = printer
+        self._told: list[Link] = []
+
+    def run(self) -> ExitCode:
+        """Make and tell them all; 0, or 12 if some could not be made. What stops the rest is raised, after the result
+        file and standard output hold everything that was done."""
+        wanted = [link for link in self._links if link.wanted]
+        self._announce(len(wanted))
+        self._save()
+        try:
+            with progress.shown(self._ctx, "links", len(wanted) or None, counted=True) as bar:
+                for link in self._links:
+                    self._settle(link, bar)
+        finally:
+            self._finish()
+        self._sum_up()
+        whole = all(link.variant is not None or link.status == DUPLICATE for link in self._links)
+        return ExitCode.OK if whole else ExitCode.PARTIAL
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What ``--json`` prints: the Variants with ``row`` and ``status``, failures with ``error``."""
+        return [_row(link) for link in self._told]
+
+    def _announce(self, wanted: int) -> None:
+        seconds = self._client.duration(wanted)
+        if seconds >= _WORTH_SAYING:
+            took = human_duration(int(seconds * 1000))
+            self._ctx.note(f"{wanted} links will take about {took}: the server limits the requests per minute")
+
+    def _settle(self, link: Link, bar: progress.Progress) -> None:
+        before = link.result()
+        if link.wanted:
+            self._make(link, bar)
+            bar.add(1)
+        if link.variant is not None and self._pictures is not None:
+            from docshare.cli.commands.variants.qr_images import keep_picture
+
+            link.picture = keep_picture(self._pictures, link.recipient.label, link.variant)
+        if link.result() != before:
+            self._save()
+        self._told.append(link)
+        if self._printer is not None and not self._as_a_whole:
+            bar.close()
+            self._print(link)
+
+    def _make(self, link: Link, bar: progress.Progress) -> None:
+        self._client.pace(quiet=True)
+        recipient = link.recipient
+        link.status = SENDING  # should the program die now, the next run must know that this link may stand
+        self._save()
+        try:
+            variant = self._client.variants.create(self._file, recipient.label, recipient.overrides, known=self._known)
+        except (Problem, ClientError, Stop) as error:
+            link.error = str(error)
+            if exit_code(error) in _HOPELESS:
+                link.status = SENDING if exit_code(error) == ExitCode.UNKNOWN_OUTCOME else PENDING
+                self._save()
+                raise
+            link.status = FAILED
+            failure = errors.describe(self._ctx, error)
+            link.error_json = errors.as_json(self._ctx, failure)
+            bar.close()
+            self._ctx.err(f"error: {recipient.told}: {failure.detail}", "error")
+            return
+        link.status = RECOVERED if variant.get("recovered") else CREATED
+        link.variant, link.error = variant, ""
+        if variant.get("downloadWarning"):
+            bar.close()
+            self._ctx.warn(f"{recipient.told}: {variant['downloadWarning']}")
+        self._standing.insert(0, variant)
+
+    def _save(self) -> None:
+        if self._results is not None:
+            self._results.write([(link.recipient, link.result()) for link in self._links])
+
+    def _print(self, link: Link) -> None:
+        assert self._printer is not None
+        if link.variant is not None or self._printer.format in ("csv", "tsv", "jsonl"):
+            self._printer.row(_row(link))
+
+    @property
+    def _as_a_whole(self) -> bool:
+        """Whether the format wants all rows before it prints one."""
+        return self._printer is not None and self._printer.format in ("json", "table")
+
+    def _finish(self) -> None:
+        cache.remember_variants(self._ctx, self._standing)
+        if self._printer is not None and (self._printer.format == "json" or (self._told and self._as_a_whole)):
+            self._printer.emit(self.rows())
+        left = [link for link in self._links if link.wanted]
+        if left and self._results is not None:
+            self._ctx.warn(f"{len(left)} links are left to make; the same command goes on where this one stopped")
+
+    def _sum_up(self) -> None:
+        counts = Counter("done before" if link.earlier else link.status for link in self._links)
+        self._ctx.note(", ".join(f"{count} {status}" for status, count in counts.items()))
+
+
+def _row(link: Link) -> dict[str, Any]:
+    row: dict[str, Any] = dict(link.variant or {"label": link.recipient.label})
+    row |= {"row": link.recipient.row, "status": link.status}
+    if link.picture:
+        row["qr"] = link.picture
+    return {**row, "error": link.error_json} if link.error_json else row

@@ -1,0 +1,155 @@
+"""What ``docshare variants create`` has to do for each recipient, decided before anything is sent."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from docshare.cli.commands.variants.recipients import PICTURE_COLUMN, Recipient, Sheet, refuse_bad_rows
+from docshare.cli.commands.variants.result_file import Result
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.contract.limits import VARIANTS_PER_FILE
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+
+Row = dict[str, Any]
+
+# The words of the column "status": still to be made, or perhaps made; without a link; with one.
+PENDING, SENDING = "pending", "sending"
+NO_ROOM, DUPLICATE, FAILED = "no room", "duplicate", "failed"
+CREATED, RECOVERED, EXISTS = "created", "recovered", "exists"
+
+
+@dataclass
+class Link:
+    """One link, wanted or made: its ``status``, its ``variant`` once it stands, ``error`` and ``picture`` (a path).
+
+    ``error_json`` is what ``--json`` says of the error; ``earlier``: an earlier run made it.
+    """
+
+    recipient: Recipient
+    status: str = PENDING
+    variant: Row | None = None
+    error: str = ""
+    picture: str = ""
+    error_json: Row = field(default_factory=dict)
+    earlier: bool = False
+
+    @property
+    def wanted(self) -> bool:
+        """Whether it is still to be made."""
+        return self.status in (PENDING, SENDING)
+
+    def result(self) -> Result:
+        """Its columns in the result file."""
+        made = {key: str((self.variant or {}).get(key, "")) for key in ("uuid", "shortId", "url")}
+        return {**made, "status": self.status, "error": self.error, PICTURE_COLUMN: self.picture}
+
+
+def in_doubt(before: Mapping[str, Result], standing: Sequence[Row]) -> bool:
+    """Whether an earlier run ended while it made a link that does not stand: the server may be at it yet."""
+    labels = {row.get("label") for row in standing}
+    return any(result["status"] == SENDING and label not in labels for label, result in before.items())
+
+
+class Wishes(NamedTuple):
+    """How to deal with what stands in the way: ``--skip-duplicates`` and ``--partial``; ``source`` for messages;
+    ``options``: whether the command has those two, so that hints may name them."""
+
+    skip_duplicates: bool
+    partial: bool
+    source: str
+    options: bool = True
+
+
+def planned_links(
+    context: "Context", sheet: Sheet, before: Mapping[str, Result], standing: Sequence[Row], wishes: Wishes
+) -> list[Link]:
+    """The links for ``sheet``, in its order: done, taken over, skipped, or wanted.
+
+    Parameters:
+        before: what an earlier run left in the result file, by label. A row with a UUID is done. A row without one may
+            have been made while its answer was lost: a variant of its label and overrides is taken for it, since no
+            such variant stood when that run began.
+        standing: the Variant objects of the file, newest first.
+
+    Stop (2), after telling each reason, for rows whose label is taken, and where more are wanted than a file can have.
+    """
+    links = _Planner(before, standing, skip=wishes.skip_duplicates).links(sheet)
+    bad = [(link.recipient, link.error) for link in links if link.error]
+    hint = "--skip-duplicates leaves such rows alone." if wishes.options else ""
+    refuse_bad_rows(context, bad, wishes.source, hint=hint)
+    _require_own(before, standing, wishes.source)
+    _fit(links, len(standing), wishes)
+    return links
+
+
+_COUNTED = "Revoked variants count too, deleted ones do not."
+
+
+class _Planner:
+    def __init__(self, before: Mapping[str, Result], standing: Sequence[Row], *, skip: bool) -> None:
+        self._before = before
+        self._skip = skip
+        self._by_uuid = {str(row.get("uuid")): row for row in standing}
+        taken = {result["uuid"] for result in before.values()}
+        self._by_label: defaultdict[str, list[Row]] = defaultdict(list)
+        for row in standing:
+            if row.get("label") and row.get("uuid") not in taken:
+                self._by_label[row["label"]].append(row)
+        self._seen: dict[str, int] = {}
+
+    def links(self, sheet: Sheet) -> list[Link]:
+        return [self._link(recipient) for recipient in sheet.recipients]
+
+    def _link(self, recipient: Recipient) -> Link:
+        first = self._seen.setdefault(recipient.label, recipient.row)
+        if first != recipient.row:
+            why = f"the label stands in row {first} already"
+            return Link(recipient, DUPLICATE) if self._skip else Link(recipient, error=why)
+        before = self._before.get(recipient.label)
+        if before is not None and before["uuid"]:
+            return self._done(recipient, before)
+        same = self._by_label[recipient.label]
+        if before is not None and len(same) == 1 and (same[0].get("overrides") or {}) == recipient.overrides:
+            return Link(recipient, RECOVERED, same[0])
+        if not same:
+            return Link(recipient)
+        if self._skip:
+            alive = [row for row in same if not row.get("revoked")]
+            return Link(recipient, EXISTS, (alive or same)[0])
+        return Link(recipient, error="a variant with this label exists already")
+
+    def _done(self, recipient: Recipient, before: Result) -> Link:
+        told = {key: before[key] for key in ("uuid", "shortId", "url")}
+        # Deleted since then, it stays as the file has it: somebody took the link away on purpose.
+        variant = self._by_uuid.get(before["uuid"], {**told, "label": recipient.label})
+        return Link(recipient, before["status"] or CREATED, variant, picture=before[PICTURE_COLUMN], earlier=True)
+
+
+def _require_own(before: Mapping[str, Result], standing: Sequence[Row], source: str) -> None:
+    """Stop (2) if the result file is that of another file: nobody would get a link to this one."""
+    done = {result["uuid"] for result in before.values() if result["uuid"]}
+    if done and not done & {str(row.get("uuid")) for row in standing}:
+        raise Stop(
+            ExitCode.USAGE,
+            f"the result file for {source} is about another file: this one has none of its {len(done)} variants",
+            hint="Name another file with --out.",
+        )
+
+
+def _fit(links: Sequence[Link], standing: int, wishes: Wishes) -> None:
+    wanted = [link for link in links if link.wanted]
+    room = max(VARIANTS_PER_FILE - standing, 0)
+    if len(wanted) <= room:
+        return
+    if not wishes.partial:
+        raise Stop(
+            ExitCode.USAGE,
+            f"the file has {standing} variants and {len(wanted)} more are wanted, but it can have {VARIANTS_PER_FILE}; "
+            "nothing was created",
+            hint=f"--partial creates the first {room}. {_COUNTED}" if wishes.options else _COUNTED,
+        )
+    for link in wanted[room:]:
+        link.status = NO_ROOM

@@ -1,0 +1,98 @@
+"""The file of ``docshare variants create --out``: the input with the links in it, and what an interrupted run left."""
+
+import csv
+import io
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docshare.cli.commands.variants.recipients import PICTURE_COLUMN, RESULT_COLUMNS, Recipient, Sheet
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local.storage import locked, replace_file
+from docshare.cli.terminal.output import neutral
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+
+Result = Mapping[str, str]
+
+_BOM = "\ufeff"
+
+
+class ResultFile:
+    """The result at ``path`` for the rows of ``sheet``. Each ``write`` replaces it as a whole, so that a crash leaves
+    the state before or after a row and never a part of one. ``pictures``: with a column for the QR images."""
+
+    def __init__(self, path: Path, sheet: Sheet, label_column: str, *, pictures: bool) -> None:
+        self._path = path
+        self._sheet = sheet
+        self._label = [name.lower() for name in sheet.columns].index(label_column.lower())
+        self._plain = (*sheet.columns, *RESULT_COLUMNS)
+        self._columns = (*self._plain, PICTURE_COLUMN) if pictures else self._plain
+        self._left_over: list[list[str]] = []
+
+    def lock(self, context: "Context") -> AbstractContextManager[bool]:
+        """Keep other runs away from this file; yields False if one is at work on it."""
+        import hashlib
+
+        name = hashlib.sha256(os.path.realpath(self._path).encode("utf-8", "surrogateescape")).hexdigest()
+        return locked(context.state_dir / "results" / f"{name}.lock", wait=False)
+
+    def load(self) -> dict[str, Result]:
+        """What an earlier run wrote, by label; links of rows that the input has no more are kept in the file.
+
+        Stop (2) for a file that is no result of the same columns: it might be somebody's data.
+        """
+        rows = self._rows()
+        if not rows:
+            return {}
+        header = tuple(rows[0])
+        if header not in (self._plain, (*self._plain, PICTURE_COLUMN)):
+            raise Stop(
+                ExitCode.USAGE,
+                f"{self._path} exists and is no result for these columns: {', '.join(self._plain)}",
+                hint="Name another file with --out.",
+            )
+        self._columns = max(header, self._columns, key=len)
+        return self._found(rows[1:])
+
+    def _found(self, rows: Sequence[Sequence[str]]) -> dict[str, Result]:
+        wanted = {recipient.label for recipient in self._sheet.recipients}
+        found: dict[str, Result] = {}
+        for cells in rows:
+            filled = [*cells, *[""] * len(self._columns)][: len(self._columns)]
+            values = dict(zip(self._columns, filled, strict=True))
+            label = filled[self._label].strip()
+            if label in wanted:
+                found.setdefault(label, {key: values.get(key, "") for key in (*RESULT_COLUMNS, PICTURE_COLUMN)})
+            elif values["uuid"]:
+                self._left_over.append(filled)
+        return found
+
+    def write(self, results: Sequence[tuple[Recipient, Result]]) -> None:
+        """Put every row with its result on disk. Stop (2) if that is not possible."""
+        out = io.StringIO()
+        if self._sheet.bom:
+            out.write(_BOM)
+        writer = csv.writer(out, delimiter=self._sheet.delimiter, lineterminator="\n")
+        writer.writerow(self._columns)
+        own = self._columns[len(self._sheet.columns) :]
+        for recipient, result in results:
+            # The input is the user's own and stays as it was; what a server says could be a formula.
+            writer.writerow((*recipient.cells, *(neutral(result.get(key, "")) for key in own)))
+        writer.writerows(self._left_over)
+        replace_file(self._path, out.getvalue())
+
+    def _rows(self) -> list[list[str]]:
+        try:
+            raw = self._path.read_bytes()
+            text = raw.decode().removeprefix(_BOM)
+            return list(csv.reader(io.StringIO(text, newline=""), delimiter=self._sheet.delimiter, strict=True))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise Stop(ExitCode.USAGE, f"cannot read {self._path}: {error.strerror or error}") from error
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise Stop(ExitCode.USAGE, f"{self._path} exists and is no CSV file: {error}") from None

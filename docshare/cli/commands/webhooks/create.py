@@ -1,0 +1,173 @@
+"""``docshare webhooks create``: the address and the kinds are judged here first; the secret is told once."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.commands.webhooks.rows import kinds_in_words, scope_in_words
+from docshare.cli.commands.webhooks.test import told
+from docshare.cli.commands.webhooks.urls import check_format, check_url
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FILE_HELP, FileNames
+from docshare.cli.framework.connection import keep_secret
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local.secret_file import SecretFile, new_secret_file
+from docshare.cli.terminal.output import Spec
+from docshare.cli.terminal.text import clean
+from docshare.contract.webhooks import DEFAULT_FORMAT, FORMATS, KINDS, TEST_KIND, WEBHOOK_KEYS
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+app = App()
+
+Row = Mapping[str, Any]
+
+
+def _lines(row: Row, context: Context) -> Iterator[str]:
+    screen, webhook = context.out_screen, row["webhook"]
+    yield screen.paint("bold", clean(str(webhook.get("url"))))
+    facts = (str(webhook["uuid"]), kinds_in_words(webhook), scope_in_words(webhook))
+    yield screen.paint("dim", f" {screen.glyph('·')} ".join(clean(fact) for fact in facts if fact))
+    if "secretFile" in row:
+        yield f"the secret is in {clean(str(row['secretFile']))}"
+    elif "secret" in row and webhook.get("format") == DEFAULT_FORMAT:  # Slack's messages are not signed
+        yield f"secret: {screen.paint('id', clean(str(row['secret'])))}"
+        yield screen.paint("warn", "Store it now: it is not shown again, and your receiver checks signatures with it.")
+
+
+CREATED = Spec(
+    plain=("webhook.uuid", "secret"),
+    fields=("webhook", "secret", "secretFile", "recovered", *(f"webhook.{key}" for key in WEBHOOK_KEYS)),
+    id="webhook.uuid",
+    human=_lines,
+    once=("secret",),
+)
+
+
+def _format(value: str | None) -> str | None:
+    if value is not None and value not in FORMATS:
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(FORMATS)}.")
+    return value
+
+
+@app.command("create", spec=CREATED)
+def create(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The https address that is told.")],
+    events: Annotated[
+        str | None, typer.Option("--events", metavar="KIND", help="Of these kinds, several with commas.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Of all nine kinds.")] = False,
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="json|slack", callback=_format, help="Signed JSON, or messages for Slack."),
+    ] = None,
+    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None,
+    secret_file: Annotated[
+        Path | None, typer.Option("--secret-file", metavar="F", help="Write the secret to this new file, print it not.")
+    ] = None,
+    test: Annotated[bool, typer.Option("--test", help="Send a test event when it stands.")] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="Let the server judge a private address: its operator may allow it.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+) -> ExitCode:
+    """Have an address told of events.
+
+    Each event is sent to URL as a POST with a JSON body, signed with a secret that is shown once, here; docshare help
+    webhooks says how to check it. --format slack sends readable messages to an incoming-webhook address of Slack.
+
+    A pipe gets the UUID and the secret with a tab between, or the UUID alone with --secret-file. --json is what the API
+    sent; with --secret-file it has secretFile instead of secret. Exit code 13 if --test was not delivered; the webhook
+    stands all the same.
+
+    Examples:
+
+      docshare webhooks create https://hooks.example.com/docshare --all --secret-file secret.txt
+      docshare webhooks create https://hooks.example.com/d --events file.viewed,gate.completed --test
+      docshare webhooks create https://hooks.slack.com/services/T0/B0/x --all --format slack --file @last
+    """
+    ctx = current()
+    kinds = chosen_kinds(events, everything=everything)
+    check_url(ctx, url, private=private)
+    check_format(url, format_)
+    wish = {"url": url, "events": kinds, "format": format_ or DEFAULT_FORMAT}
+    with ExitStack() as held:
+        client = held.enter_context(ctx.client())
+        if file is not None:
+            wish["fileUuid"] = FileNames(ctx, client).one(file)
+        if dry_run:
+            return _planned(ctx, wish)
+        kept = None if secret_file is None else held.enter_context(new_secret_file(secret_file))
+        answer = _created(ctx, client, wish, kept)
+        _print(ctx, answer)
+        return _tested(ctx, client, str(answer["webhook"]["uuid"])) if test else ExitCode.OK
+
+
+def chosen_kinds(text: str | None, *, everything: bool) -> list[str]:
+    """The kinds that ``--events`` or ``--all`` mean. Stop (2) for none, both, or a word that is no kind."""
+    known = f"The kinds are {', '.join(KINDS)}."
+    if everything and text is not None:
+        raise Stop(ExitCode.USAGE, "--events and --all exclude each other")
+    if everything:
+        return list(KINDS)
+    words = list(dict.fromkeys(word.strip() for word in (text or "").split(",") if word.strip()))
+    if not words:
+        raise Stop(ExitCode.USAGE, "say of which events with --events or --all", hint=known)
+    if TEST_KIND in words:
+        raise Stop(ExitCode.USAGE, f"nobody can subscribe to {TEST_KIND}", hint="Send one with: docshare webhooks test")
+    strange = [word for word in words if word not in KINDS]
+    if strange:
+        raise Stop(ExitCode.USAGE, f"no such kind of event: {', '.join(strange)}", hint=known)
+    return words
+
+
+def _planned(ctx: Context, wish: Row) -> ExitCode:
+    from docshare.cli.framework import bulk
+
+    return bulk.planned(ctx, [("POST", "/api/v1/webhooks", json.dumps(wish, ensure_ascii=False))])
+
+
+def _created(ctx: Context, client: "Client", wish: Row, kept: SecretFile | None) -> dict[str, Any]:
+    """The answer to the creation, as it is to be shown; its secret is in ``kept`` then, if that is given."""
+    answer = client.webhooks.create(wish["url"], wish["events"], wish["format"], wish.get("fileUuid"))
+    secret = answer.get("secret")
+    if not isinstance(secret, str):
+        _require_no_secret(answer, wish)
+        return answer
+    keep_secret(ctx, secret)
+    if kept is None:
+        return answer
+    try:
+        kept.keep(secret)
+    except Stop:
+        client.webhooks.delete(str(answer["webhook"]["uuid"]))  # nobody could ever check its signatures
+        raise
+    return {**{key: value for key, value in answer.items() if key != "secret"}, "secretFile": str(kept.path)}
+
+
+def _require_no_secret(answer: Row, wish: Row) -> None:
+    if wish["format"] == DEFAULT_FORMAT:
+        uuid = answer["webhook"]["uuid"]
+        raise Stop(
+            ExitCode.UNKNOWN_OUTCOME,
+            f"the webhook {uuid} was made, but its secret was lost with the answer",
+            hint=f"Run docshare webhooks delete {uuid}, and create it again.",
+        )
+
+
+def _print(ctx: Context, answer: Row) -> None:
+    printer = ctx.emitter(CREATED._replace(plain=CREATED.plain if "secret" in answer else CREATED.plain[:1]))
+    printing: Callable[[Row], None] = printer.emit if printer.format == "json" else printer.row
+    printing(answer)
+
+
+def _tested(ctx: Context, client: "Client", uuid: str) -> ExitCode:
+    result = client.webhooks.test(uuid)
+    ctx.err(f"test: {told(result)}", "ok" if result.get("delivered") is True else "error")
+    return ExitCode.OK if result.get("delivered") is True else ExitCode.CHECK_FAILED

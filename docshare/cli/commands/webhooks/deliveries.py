@@ -1,0 +1,166 @@
+"""``docshare webhooks deliveries``: what was sent to a webhook, attempt by attempt."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.commands.readership.sessions import objects
+from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookNames
+from docshare.cli.framework.app import App
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Column, Spec
+from docshare.contract.streams import LIMIT_MAX
+from docshare.contract.webhooks import ATTEMPT_KEYS, ATTEMPTS, DELIVERY_KEYS, DELIVERY_STATES
+
+if TYPE_CHECKING:
+    from docshare.cli.terminal.capabilities import Screen
+    from docshare.client import Client
+
+app = App()
+
+Row = Mapping[str, Any]
+
+QUEUED, _DELIVERED, ABANDONED = DELIVERY_STATES
+_MARKS = {"delivered": "✓", "failed": "✗", "to come": "·"}
+_PLAIN_MARKS = {"delivered": "+", "failed": "x", "to come": "."}
+
+
+def log_spec(screen: "Screen | None" = None) -> Spec:
+    """How deliveries are shown on ``screen``."""
+    marks = _MARKS if screen is None or screen.unicode else _PLAIN_MARKS
+    return Spec(
+        table=(
+            Column("createdAt", "EVENT AT", kind="when", rank=2),
+            Column("event", "EVENT", role="bold"),
+            Column("state", "STATE"),
+            Column("attempts", "ATTEMPTS", show=lambda row: picture(row, marks)),
+            Column("error", "LAST ANSWER", flexible=True, rank=1, show=last_answer),
+            Column("nextAttemptAt", "NEXT", kind="when", rank=1),
+            Column("id", "ID", role="id"),
+        ),
+        plain=DELIVERY_KEYS,
+        fields=DELIVERY_KEYS,
+        id="id",
+        empty="nothing was sent yet",
+    )
+
+
+BY_ATTEMPT = Spec(
+    table=(
+        Column("id", "ID", role="id"),
+        Column("event", "EVENT", role="bold", rank=1),
+        Column("attempt", "ATTEMPT"),
+        Column("at", "AT", kind="moment", rank=2),
+        Column("status", "STATUS"),
+        Column("latencyMs", "MS"),
+        Column("error", "ERROR", flexible=True),
+    ),
+    plain=("id", "event", "attempt", *ATTEMPT_KEYS),
+    id="id",
+    empty="nothing was sent yet",
+)
+
+
+def picture(row: Row, marks: Mapping[str, str]) -> str:
+    """The attempts as a row of marks, and those to come before it is abandoned."""
+    tries = objects(row, "attempts")
+    drawn = "".join(marks["delivered" if _arrived(attempt) else "failed"] for attempt in tries)
+    if row.get("state") != QUEUED:
+        return drawn
+    return drawn + marks["to come"] * max(ATTEMPTS - len(tries), 1)  # sent again, it has more than five in all
+
+
+def last_answer(row: Row) -> str:
+    """``500 in 143 ms``, or why there was no answer; empty before the first attempt."""
+    tries = objects(row, "attempts")
+    if not tries:
+        return ""
+    last = tries[-1]
+    if last.get("status"):
+        return f"{last['status']} in {last.get('latencyMs')} ms"
+    return str(last.get("error") or "no answer")
+
+
+def _arrived(attempt: Row) -> bool:
+    status = attempt.get("status")
+    return isinstance(status, int) and 200 <= status < 300
+
+
+def _state(value: str | None) -> str | None:
+    if value is not None and value not in DELIVERY_STATES:
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(DELIVERY_STATES)}.")
+    return value
+
+
+State = Annotated[
+    str | None,
+    typer.Option("--state", metavar="STATE", callback=_state, help=f"Only {', '.join(DELIVERY_STATES)} ones."),
+]
+
+
+@app.command("deliveries", spec=log_spec())
+def deliveries(
+    webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)],
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="Show at most N.")] = 20,
+    everything: Annotated[bool, typer.Option("--all", help="Show all that are kept.")] = False,
+    state: State = None,
+    attempts: Annotated[bool, typer.Option("--attempts", help="A row for each attempt.")] = False,
+) -> None:
+    """List what was sent to a webhook, newest first.
+
+    ATTEMPTS shows how often it was tried: a cross for each failure, a tick for the delivery, a dot for each attempt to
+    come. After five failures, 1 min, 10 min, 1 h and 1 h apart, a delivery is abandoned; docshare webhooks redeliver
+    sends it again. The log is kept for 90 days.
+
+    A pipe gets tab-separated id, event, createdAt, state, nextAttemptAt, attempts; with --attempts id, event, attempt,
+    at, status, latencyMs, error. A status of 0 means that there was no answer.
+
+    Examples:
+
+      docshare webhooks deliveries 6f1c2e9a
+      docshare webhooks deliveries 6f1c2e9a --state abandoned --all --format ids
+      docshare webhooks deliveries https://hooks.example.com/docshare --attempts
+    """
+    ctx = current()
+    spec = BY_ATTEMPT if attempts else log_spec(ctx.out_screen)
+    printer = ctx.emitter(spec)
+    with ctx.client() as client:
+        uuid = WebhookNames(ctx, client).uuid(webhook)
+        room = None if everything else limit
+        rows, more = newest(client, uuid, room, lambda row: state is None or row.get("state") == state)
+    printer.emit(list(by_attempt(rows)) if attempts else rows)
+    if more:
+        ctx.note(f"showing {len(rows)} deliveries; there are more: see them with -n or --all")
+
+
+def newest(
+    client: "Client", webhook: str, room: int | None, wanted: Callable[[Row], bool] = lambda _: True
+) -> tuple[list[dict[str, Any]], bool]:
+    """The newest ``room`` deliveries (None: all) that are ``wanted``, newest first, and whether there are more."""
+    feed = client.webhooks.deliveries(webhook)
+    page = feed.newest(LIMIT_MAX)
+    found = list(filter(wanted, page))
+    if len(page) == LIMIT_MAX and (room is None or len(found) <= room):
+        found = list(filter(wanted, feed.rows_after(None)))[::-1]
+    return found[:room], room is not None and len(found) > room
+
+
+def by_attempt(rows: Iterable[Row]) -> Iterable[dict[str, Any]]:
+    """A row for each attempt, those of one delivery in the order they were made."""
+    for row in rows:
+        for number, attempt in enumerate(objects(row, "attempts"), start=1):
+            yield {"id": row["id"], "event": row.get("event"), "attempt": number, **attempt}
+
+
+def delivery_ids(context: Context, words: Sequence[str]) -> list[int]:
+    """The numbers of deliveries, each once, in order; ``-`` stands for those on stdin. Stop (2) for another word."""
+    found: dict[int, None] = {}
+    for word in words:
+        for text in (line.split()[0] for line in context.stdin if line.strip()) if word == "-" else (word,):
+            if not (text.isascii() and text.isdigit()):
+                hint = "See: docshare webhooks deliveries WEBHOOK"
+                raise Stop(ExitCode.USAGE, f"{text!r} is no number of a delivery", hint=hint)
+            found[int(text)] = None
+    return list(found)

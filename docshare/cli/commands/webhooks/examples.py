@@ -1,0 +1,105 @@
+"""``docshare webhooks kinds`` and ``sample``: what is sent. Nothing is asked and nothing is sent."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.commands.webhooks import samples
+from docshare.cli.framework.app import App
+from docshare.cli.framework.context import current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local.settings import find
+from docshare.cli.terminal.output import Column, Spec, json_text
+from docshare.contract.webhooks import DATA_KEYS, DEFAULT_FORMAT, FORMATS
+
+Row = Mapping[str, Any]
+
+app = App()
+
+
+def _own_keys(row: Row) -> str:
+    """The keys beside those of every event, in brackets what is not always there."""
+    always = [key for key in row["data"] if key not in DATA_KEYS]
+    return ", ".join((*always, *(f"[{key}]" for key in row["optional"])))
+
+
+KINDS = Spec(
+    table=(
+        Column("kind", "KIND", role="bold"),
+        Column("data", "KEYS", flexible=True, show=_own_keys),
+        Column("plan", "PLAN", rank=2),
+        Column("fires", "WHEN", flexible=True, rank=1),
+    ),
+    plain=("kind", "subscribable", "plan", "data", "optional", "fires"),
+    id="kind",
+)
+SAMPLE = Spec(fields=("event", "timestamp", "data", "text", "mrkdwn", "blocks"))
+
+
+@app.command("kinds", spec=KINDS)
+def kinds() -> None:
+    """List the kinds of events: when each fires, and what stands in its data.
+
+    KEYS are those of the data beside fileUuid and fileName, in brackets where it depends. PLAN: below it, nothing is
+    sent. webhook.test comes from 'docshare webhooks test' only; access.denied is in the activity feed only. In a pipe:
+    kind, subscribable, plan, data, optional, fires.
+
+    Examples:
+
+      docshare webhooks kinds
+      docshare webhooks kinds --json | jq -r '.[] | select(.subscribable).kind'
+    """
+    ctx = current()
+    ctx.emit([_kind(row) for row in samples.ROWS], KINDS)
+
+
+def _kind(row: samples.Row) -> dict[str, Any]:
+    return {
+        "kind": row.kind,
+        "fires": row.fires,
+        "data": list(row.always),
+        "optional": list(row.when),
+        "plan": row.plan.tier,
+        "subscribable": row.subscribable,
+    }
+
+
+@app.command("sample", spec=SAMPLE)
+def sample(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="The kind of event; see: docshare webhooks kinds.")],
+    values: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Another value in the data. Repeatable.")
+    ] = None,
+    minimal: Annotated[
+        bool, typer.Option("--minimal", help="Without what stands there only where it applies.")
+    ] = False,
+    format_: Annotated[
+        str,
+        typer.Option("--format", metavar="json|slack", help="As a program gets it, or Slack."),
+    ] = DEFAULT_FORMAT,
+) -> None:
+    """Print an example of what a webhook is sent, byte for byte, keys in the order sent.
+
+    A value of a custom gate form is fields.NAME=VALUE; timestamp can be set as well. With --format slack it is the
+    message that Slack gets, with links into the server in effect.
+
+    Examples:
+
+      docshare webhooks sample file.viewed --set pagesViewed=12 > body.json
+      docshare webhooks sample gate.completed --set fields.company=Acme --json | jq .data
+      docshare webhooks sample note.created --format slack | curl -d @- -H 'Content-Type: application/json' $SLACK_URL
+    """
+    ctx = current()
+    printer = ctx.emitter(SAMPLE)
+    found = samples.envelope(kind, samples.assignments(values or ()), minimal=minimal)
+    if format_ not in FORMATS:
+        raise Stop(ExitCode.USAGE, f"--format: there is no format {format_!r}", hint=f"Formats: {', '.join(FORMATS)}.")
+    if format_ != DEFAULT_FORMAT:
+        from docshare.contract import slack
+
+        found = slack.message(found, str(find(ctx, "url").value).rstrip("/"))
+    if printer.natural:
+        ctx.print(json_text(found, ascii_only=ctx.stdout_tty))
+    else:
+        printer.emit(found)

@@ -1,0 +1,116 @@
+"""What ``docshare webhooks listen`` shows and keeps of each delivery, whichever way it came."""
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.commands.webhooks.listen.rows import LISTENED, lines
+from docshare.cli.local.storage import unwritable
+from docshare.contract.webhooks import ATTEMPT_HEADER, EVENT_HEADER, ID_HEADER
+from docshare.contract.wire import instant
+
+if TYPE_CHECKING:
+    from docshare.cli.commands.webhooks.listen.forward import Forward
+    from docshare.cli.framework.context import Context
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """One delivery: ``received_at`` milliseconds; ``headers`` and the raw ``body`` as they came; ``flaw``: why its
+    signature is not genuine, empty if it is."""
+
+    received_at: int
+    headers: Mapping[str, str]
+    body: bytes
+    flaw: str = ""
+
+    def header(self, name: str) -> str:
+        """The value of a header, however its name is written; empty without it."""
+        return next((value for key, value in self.headers.items() if key.lower() == name.lower()), "")
+
+    @property
+    def kind(self) -> str:
+        """What happened. The body is signed, the header is not."""
+        return str(self._envelope.get("event") or self.header(EVENT_HEADER))
+
+    @property
+    def attempt(self) -> int:
+        """The number of the attempt, from 1."""
+        text = self.header(ATTEMPT_HEADER)
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 1
+
+    def row(self, forwards: "Sequence[Forward]", answer: int | None) -> Row:
+        """What is printed: ``answer`` is the status for whoever delivered, None where nobody waits for one."""
+        data = self._envelope.get("data")
+        row = {
+            "receivedAt": instant(self.received_at),
+            "kind": self.kind,
+            "fileName": data.get("fileName") if isinstance(data, Mapping) else None,
+            "verified": not self.flaw,
+            "flaw": self.flaw or None,
+            "id": self.header(ID_HEADER) or None,
+            "attempt": self.attempt,
+            "answer": answer,
+            "body": self.body.decode("utf-8", "replace"),
+            "forwards": [forward.row() for forward in forwards],
+        }
+        return {key: value for key, value in row.items() if value is not None}
+
+    @cached_property
+    def _envelope(self) -> Mapping[str, Any]:
+        try:
+            found = json.loads(self.body)
+        except (ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, Mapping) else {}
+
+
+class Journal:
+    """Prints deliveries, from many threads, and keeps them in a file if one is open."""
+
+    def __init__(self, context: "Context", *, beside: bool, file: int | None) -> None:
+        self._ctx = context
+        self._printer = context.emitter(LISTENED)
+        self._beside = beside
+        self._file = file
+        self._lock = threading.Lock()
+
+    def add(self, row: Row) -> None:
+        """Show one delivery, and keep it. Raises what a full disk or a closed pipe raises."""
+        with self._lock:
+            if self._file is not None:
+                _append(self._file, json.dumps(row, ensure_ascii=False).encode() + b"\n")
+            if self._beside:
+                self._ctx.err_raw("".join(f"{line}\n" for line in lines(row, self._ctx)))
+            else:
+                self._printer.row(row)
+
+
+@contextmanager
+def journal(context: "Context", save: Path | None, *, beside: bool) -> Iterator[Journal]:
+    """A journal that appends to the file ``save``, if there is one, as JSON lines. ``beside``: standard output belongs
+    to something else, so lines for people go to standard error. Stop (2) if the file cannot be written."""
+    if save is None:
+        yield Journal(context, beside=beside, file=None)
+        return
+    try:
+        file = os.open(save, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError as error:
+        raise unwritable(save, error) from error
+    try:
+        yield Journal(context, beside=beside, file=file)
+    finally:
+        os.close(file)
+
+
+def _append(file: int, line: bytes) -> None:
+    while line:
+        line = line[os.write(file, line) :]

@@ -1,0 +1,72 @@
+"""Webhooks that ``docshare webhooks listen --public-url`` made: noted while it runs, so that ``webhooks prune`` finds
+those which a crash has left behind."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local.storage import locked, replace_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from docshare.cli.framework.context import Context
+
+Entry = dict[str, Any]  # {uuid, origin, profile, url, createdAt}; profile is null where none was in effect
+
+
+def load(context: "Context") -> list[Entry]:
+    """What is noted and nobody listens to, oldest first. Stop (2) if the file cannot be read."""
+    return [entry for entry in _read(_path(context)) if not _is_in_use(context, str(entry.get("uuid")))]
+
+
+@contextmanager
+def noted(context: "Context", entry: Entry) -> Iterator[None]:
+    """Note a webhook that was just made, and that it is in use for the length of the block. It stays noted until
+    ``remove``. Stop (2) if the file cannot be written."""
+    with locked(_lock(context, str(entry["uuid"]))):  # the kernel drops it with the process, however that ends
+        _change(context, lambda entries: [*entries, entry])
+        yield
+
+
+def remove(context: "Context", uuid: str) -> None:
+    """Forget a webhook that is gone."""
+    _change(context, lambda entries: [entry for entry in entries if entry.get("uuid") != uuid])
+    with suppress(OSError):
+        _lock(context, uuid).unlink()
+
+
+def _path(context: "Context") -> "Path":
+    return context.state_dir / "listeners.json"
+
+
+def _lock(context: "Context", uuid: str) -> "Path":
+    return context.state_dir / "listeners" / f"{uuid}.lock"
+
+
+def _is_in_use(context: "Context", uuid: str) -> bool:
+    path = _lock(context, uuid)
+    if not path.is_file():
+        return False
+    with locked(path, wait=False) as free:
+        return not free
+
+
+def _change(context: "Context", change: Callable[[list[Entry]], list[Entry]]) -> None:
+    path = _path(context)
+    with locked(context.state_dir / ".lock"):
+        replace_file(path, json.dumps(change(_read(path)), indent=2) + "\n", private=True)
+
+
+def _read(path: "Path") -> list[Entry]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        raise Stop(
+            ExitCode.USAGE, f"cannot read {path}: {error}", hint="Delete it: it only helps to tidy up."
+        ) from error
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []

@@ -1,0 +1,94 @@
+"""``docshare webhooks prune``: webhooks that nobody listens to any more."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.commands.webhooks import listen_registry
+from docshare.cli.commands.webhooks.names import WebhookNames
+from docshare.cli.commands.webhooks.rows import DELETED, DISABLED
+from docshare.cli.framework import prompts
+from docshare.cli.framework.app import App
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.text import clean
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+app = App()
+
+Row = Mapping[str, Any]
+
+_LEFT_BEHIND = "left behind by 'webhooks listen'"
+
+
+@app.command("prune", spec=DELETED)
+def prune(
+    inactive: Annotated[bool, typer.Option("--inactive", help="Also those that were disabled.")] = False,
+    url_prefix: Annotated[
+        str | None, typer.Option("--url-prefix", metavar="TEXT", help="Also those whose address begins so.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+) -> ExitCode:
+    """Delete webhooks that are left over.
+
+    Those are the ones that 'webhooks listen --public-url' made on this machine and could not delete, because it was
+    killed; with options also others. On a terminal you are asked first; elsewhere --yes is needed.
+
+    Examples:
+
+      docshare webhooks prune -n
+      docshare webhooks prune --inactive --yes
+      docshare webhooks prune --url-prefix https://bold-fox.trycloudflare.com/
+    """
+    ctx = current()
+    if url_prefix is not None and "://" not in url_prefix:
+        raise Stop(ExitCode.USAGE, f"{url_prefix!r} begins no address", hint="It begins with https://")
+    with ctx.client() as client:
+        names = WebhookNames(ctx, client)
+        noted = [str(entry.get("uuid")) for entry in listen_registry.load(ctx)]
+        why = {str(row["uuid"]): _why(row, noted, inactive=inactive, prefix=url_prefix) for row in names.all}
+        found = [row for row in names.all if why[str(row["uuid"])]]
+        for row in found:
+            ctx.note(f"{row['uuid']}  {row.get('url')}  {why[str(row['uuid'])]}")
+        if not found:
+            ctx.emit([], DELETED._replace(empty="nothing is left over"))
+            return ExitCode.OK
+        return delete_each(ctx, client, found, dry_run=dry_run)
+
+
+def _why(row: Row, noted: Sequence[str], *, inactive: bool, prefix: str | None) -> str:
+    """Why the webhook is to go; empty if it is not."""
+    if row["uuid"] in noted:
+        return _LEFT_BEHIND
+    if inactive and row.get("active") is False:
+        return DISABLED
+    return "at that address" if prefix is not None and str(row.get("url")).startswith(prefix) else ""
+
+
+def delete_each(context: Context, client: "Client", rows: Sequence[Row], *, dry_run: bool) -> ExitCode:
+    """Delete webhooks after a question, or with ``dry_run`` only say so; 12 if some of many were refused."""
+    from docshare.cli.framework import bulk
+
+    urls = {str(row["uuid"]): row.get("url") for row in rows}
+    if dry_run:
+        return bulk.planned(context, [("DELETE", f"/api/v1/webhooks/{uuid}", "") for uuid in urls])
+    what = f"the webhook to {clean(str(rows[0].get('url')))}" if len(urls) == 1 else f"{len(urls)} webhooks"
+    prompts.confirm(context, f"Delete {what}?" if context.may_prompt else f"Delete {what}")
+
+    def work(uuid: str) -> Row:
+        client.pace()
+        client.webhooks.delete(uuid)
+        _forget(context, uuid)
+        return {"uuid": uuid, "url": urls[uuid], "deleted": True}
+
+    return bulk.each(context, context.emitter(DELETED), list(urls), "webhook", work)
+
+
+def _forget(context: Context, uuid: str) -> None:
+    with suppress(Stop):  # a note that stays does no harm; the webhook is gone
+        if any(entry.get("uuid") == uuid for entry in listen_registry.load(context)):
+            listen_registry.remove(context, uuid)

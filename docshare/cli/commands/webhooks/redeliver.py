@@ -1,0 +1,110 @@
+"""``docshare webhooks redeliver``: deliveries once more, one by one or all that failed."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.commands.events.selection import Since, parse_since
+from docshare.cli.commands.readership.sessions import objects
+from docshare.cli.commands.webhooks.deliveries import ABANDONED, delivery_ids, newest
+from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookNames
+from docshare.cli.framework.app import App
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.output import Spec
+from docshare.cli.terminal.text import clean
+from docshare.contract.webhooks import DELIVERY_KEYS
+from docshare.contract.wire import parse_instant
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+app = App()
+
+Row = Mapping[str, Any]
+
+
+def _lines(row: Row, context: Context) -> Iterator[str]:
+    yield f"queued {context.out_screen.paint('id', clean(str(row['id'])))}: {clean(str(row.get('event')))}"
+
+
+REDELIVERED = Spec(
+    plain=("id", "event", "state", "nextAttemptAt"),
+    fields=(*DELIVERY_KEYS, "delivery"),
+    id="id",
+    empty="there is nothing to send again",
+    human=_lines,
+)
+
+
+@app.command("redeliver", spec=REDELIVERED)
+def redeliver(
+    webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)],
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID...", help="Numbers of deliveries, or - for numbers on stdin.")
+    ] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="All that were abandoned.")] = False,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="ID|TIME", help="With --failed: after this id, or given up after 2h ago."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+) -> ExitCode:
+    """Send deliveries again.
+
+    Each is queued for a new round of up to five attempts, with the body it had and a fresh signature; its Webhook-Id
+    stays, so a receiver can tell that it has seen it. A delivery that is still queued is due now. A disabled webhook
+    has to be enabled first.
+
+    A pipe gets tab-separated id, event, state, nextAttemptAt. Exit code 12 if some of many were refused.
+
+    Examples:
+
+      docshare webhooks redeliver 6f1c2e9a 1042
+      docshare webhooks redeliver 6f1c2e9a --failed --since 2d
+      docshare webhooks deliveries 6f1c2e9a --all --format ids | docshare webhooks redeliver 6f1c2e9a -
+    """
+    from docshare.cli.framework import bulk
+
+    ctx = current()
+    _require_one_way(ids or [], failed=failed, since=since)
+    start = Since() if since is None else parse_since(since, ctx.now())
+    printer = ctx.emitter(REDELIVERED)
+    with ctx.client() as client:
+        uuid = WebhookNames(ctx, client).uuid(webhook)
+        numbers = _failed(client, uuid, start) if failed else delivery_ids(ctx, ids or [])
+        if dry_run:
+            path = f"/api/v1/webhooks/{uuid}/deliveries"
+            return bulk.planned(ctx, [("POST", f"{path}/{number}/redeliver", "") for number in numbers])
+        if not numbers:
+            printer.emit([])
+            return ExitCode.OK
+
+        def work(number: str) -> Row:
+            client.pace()
+            return client.webhooks.redeliver(uuid, int(number))
+
+        return bulk.each(ctx, printer, [str(number) for number in numbers], "delivery", work)
+
+
+def _require_one_way(ids: list[str], *, failed: bool, since: str | None) -> None:
+    if bool(ids) == failed:
+        hint = "See: docshare webhooks deliveries WEBHOOK"
+        raise Stop(ExitCode.USAGE, "name the deliveries by their numbers, or all that failed by --failed", hint=hint)
+    if since is not None and not failed:
+        raise Stop(ExitCode.USAGE, "--since needs --failed")
+
+
+def _failed(client: "Client", uuid: str, start: Since) -> list[int]:
+    """The numbers of the abandoned deliveries from ``start`` on, oldest first, as their events came."""
+    rows, _ = newest(client, uuid, None, lambda row: row.get("state") == ABANDONED and _is_after(row, start))
+    return [int(row["id"]) for row in rows][::-1]
+
+
+def _is_after(row: Row, start: Since) -> bool:
+    if start.id is not None:
+        return int(row["id"]) > start.id
+    # A delivery is given up hours after its event, so the event's time would leave out what failed lately.
+    times = (row.get("createdAt"), *(attempt.get("at") for attempt in objects(row, "attempts")))
+    return start.at is None or max(parse_instant(str(time)) or 0 for time in times) >= start.at

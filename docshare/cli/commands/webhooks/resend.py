@@ -1,0 +1,128 @@
+"""What ``docshare webhooks replay`` does: reads events, signs each anew, and sends it to a receiver when it is due."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from docshare.cli.commands.webhooks.listen.forward import Forward, Forwarder, checked
+from docshare.cli.commands.webhooks.recorded import Event, events
+from docshare.cli.commands.webhooks.replay import AT_ONCE
+from docshare.cli.commands.webhooks.signatures import header_named, read_secret
+from docshare.cli.framework.bulk import planned
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import read_whole
+from docshare.cli.terminal.output import Emitter
+from docshare.cli.terminal.text import human_duration
+from docshare.contract.signing import sign
+from docshare.contract.webhooks import (
+    ATTEMPT_HEADER,
+    CONTENT_TYPE,
+    EVENT_HEADER,
+    ID_HEADER,
+    KINDS,
+    TEST_KIND,
+    TIMEOUT_MS,
+    USER_AGENT,
+)
+
+_SPEED = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)x", re.ASCII)
+_WORTH_SAYING = 10_000  # ms that a replay takes before it is announced how long
+
+
+def replayed(
+    printer: Emitter,
+    file: str,
+    to: str,
+    *,
+    secret_file: str | None,
+    header_name: str,
+    speed: str,
+    only: Sequence[str],
+    verify: bool,
+    dry_run: bool,
+) -> ExitCode:
+    """Send the events of ``file`` to the receiver at ``to``, and tell each answer to ``printer``; the others are the
+    options of the command as they were typed. Stop (2) for what is none of these."""
+    ctx = current()
+    url, factor, header = checked(to, "--to"), _factor(speed), header_named(header_name)
+    secret = read_secret(ctx, secret_file, also=file)
+    found = _wanted(ctx, list(events(read_whole(ctx, file, "F"))), only)
+    if dry_run:
+        return planned(ctx, (("POST", url, event.body.decode("utf-8", "replace")) for event in found))
+    forwarder = Forwarder((url,), TIMEOUT_MS / 1000, verify=verify, show=False)
+    answers: list[Forward] = []
+    for event in _paced(ctx, found, factor):
+        (answer,) = forwarder.send(_headers(ctx, event, secret, header), event.body)
+        answers.append(answer)
+        _print(printer, event, answer)
+    return _outcome(ctx, answers)
+
+
+def _wanted(ctx: Context, found: Sequence[Event], only: Sequence[str]) -> list[Event]:
+    """Those of the kinds asked for; Stop (2) for a kind that is never sent."""
+    known = (*KINDS, TEST_KIND)
+    strange = [kind for kind in only if kind not in known]
+    if strange:
+        raise Stop(ExitCode.USAGE, f"--only: there is no event kind {strange[0]!r}", hint=f"Kinds: {', '.join(known)}.")
+    forged = sum(not event.genuine for event in found)
+    if forged:  # signed anew, it would pass for real
+        ctx.warn(f"{forged} are left out: they came without a genuine signature, so anybody can have sent them")
+    silent = sum(not event.sendable for event in found)
+    if silent:
+        ctx.note(f"{silent} refused attempts are left out: webhooks are not told of them")
+    wanted = [event for event in found if event.genuine and event.sendable and (not only or event.kind in only)]
+    if not wanted:
+        ctx.note("there is nothing to send")
+    return wanted
+
+
+def _factor(speed: str) -> float | None:
+    """How much faster than they came; None for at once. Stop (2) for what is no speed."""
+    if speed == AT_ONCE:
+        return None
+    match = _SPEED.fullmatch(speed)
+    if match is None or float(match[1]) == 0:
+        raise Stop(ExitCode.USAGE, f"--speed: {speed!r} is no speed", hint="Write 1x, 10x, 0.5x or max.")
+    return float(match[1])
+
+
+def _paced(ctx: Context, found: Sequence[Event], factor: float | None) -> Iterator[Event]:
+    """The events, each when it is due: as long after the first one as it came then."""
+    times = [event.at for event in found if event.at is not None]
+    if factor is None or not times:
+        yield from found
+        return
+    lasts = int((max(times) - times[0]) / factor)
+    if lasts >= _WORTH_SAYING:
+        ctx.note(f"this takes {human_duration(lasts)}")
+    began = ctx.monotonic()
+    for event in found:
+        due = began + ((event.at or times[0]) - times[0]) / 1000 / factor
+        if due > ctx.monotonic():
+            ctx.sleep(due - ctx.monotonic())
+        yield event
+
+
+def _headers(ctx: Context, event: Event, secret: str, header: str) -> dict[str, str]:
+    return {
+        "User-Agent": USER_AGENT,
+        "Content-Type": CONTENT_TYPE,
+        header: sign(secret, event.body, ctx.now()),
+        ID_HEADER: event.id,
+        EVENT_HEADER: event.kind,
+        ATTEMPT_HEADER: str(event.attempt),
+    }
+
+
+def _print(printer: Emitter, event: Event, answer: Forward) -> None:
+    row = {"line": event.line, "kind": event.kind, "id": event.id, "status": answer.status, "ms": answer.ms}
+    printer.row({**row, **({"error": answer.error} if answer.error else {})})
+
+
+def _outcome(ctx: Context, answers: Sequence[Forward]) -> ExitCode:
+    failed = [answer for answer in answers if not answer.taken]
+    if not failed:
+        return ExitCode.OK
+    ctx.err(f"error: {len(failed)} of {len(answers)} were not taken", "error")
+    reached = any(answer.status for answer in answers)
+    return ExitCode.PARTIAL if reached else ExitCode.UNREACHABLE

@@ -1,0 +1,145 @@
+"""Example events: what stands in the data of each kind, and envelopes to try a receiver on (section Webhook events)."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.contract import event_values
+from docshare.contract.event_values import Reader
+from docshare.contract.plans import Plan
+from docshare.contract.webhooks import (
+    DATA_KEYS,
+    DENIED_ALWAYS,
+    DENIED_KIND,
+    DENIED_REASONS,
+    DENIED_WHEN,
+    GATE_SOURCES,
+    KINDS,
+    PROOFING_KINDS,
+    TEST_KIND,
+)
+
+_FORM = "fields"  # the one key whose value is an object: fields.company=Acme
+_TIMESTAMP = "timestamp"
+_GATE_KEY = re.compile("[a-z][a-z0-9_]*", re.ASCII)
+
+
+class Row(NamedTuple):
+    """One kind: ``always`` and ``when`` are the keys of its data; ``plan`` of the owner without which it is not sent;
+    ``subscribable`` whether a webhook can ask for it."""
+
+    kind: str
+    fires: str
+    always: tuple[str, ...]
+    when: tuple[str, ...] = ()
+    plan: Plan = Plan.FREE
+    subscribable: bool = True
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All keys of the data, in the order sent."""
+        return (*self.always, *self.when)
+
+
+ROWS: tuple[Row, ...] = (
+    *(Row(name, kind.fires, (*DATA_KEYS, *kind.always), kind.when, kind.plan) for name, kind in KINDS.items()),
+    Row(TEST_KIND, "the owner tests a webhook; it goes to that one only", (), DATA_KEYS, subscribable=False),
+    Row(
+        DENIED_KIND,
+        "somebody is refused; it is in the activity feed and sent to no webhook",
+        (*DATA_KEYS, *DENIED_ALWAYS),
+        DENIED_WHEN,
+        subscribable=False,
+    ),
+)
+"""The nine kinds that webhooks can ask for, and the two that they cannot."""
+
+SENT: dict[str, Row] = {row.kind: row for row in ROWS if row.kind != DENIED_KIND}
+"""The kinds that receivers see."""
+
+
+class _Key(NamedTuple):
+    example: Any
+    read: Reader = event_values.text
+
+
+_KEYS: dict[str, _Key] = {
+    "fileUuid": _Key("0b8e7d5c-3f0e-4f4f-9d0c-2a7b1f6c8e11", event_values.uuid),
+    "fileName": _Key("Q3 report.pdf"),
+    "pagesViewed": _Key(7, event_values.whole(0)),
+    "timeMs": _Key(102_000, event_values.whole(0)),
+    "sessionId": _Key("3f2b8c1e-6c51-4d0b-9a53-0d4f8f1f2a77", event_values.uuid),
+    "variantUuid": _Key("6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10", event_values.uuid),
+    "variantLabel": _Key("Acme"),
+    "source": _Key("form", event_values.word(*GATE_SOURCES)),
+    "email": _Key("ada@example.com"),
+    "fields": _Key({"email": "ada@example.com", "company": "Analytical Engines"}),
+    "author": _Key("Ada"),
+    "body": _Key("Is this the final figure?"),
+    "pageNumber": _Key(3, event_values.whole(1)),
+    "name": _Key("Ada Lovelace"),
+    "contentVersion": _Key(2, event_values.whole(1)),
+    "kind": _Key("mark", event_values.word(*PROOFING_KINDS)),
+    "viewer": _Key("Reader 7F3A"),
+    "reason": _Key("password", event_values.word(*DENIED_REASONS)),
+    "count": _Key(1, event_values.whole(1)),
+}
+_EXAMPLE_TIME = "2026-11-21T09:00:00.000Z"
+
+
+def envelope(kind: str, values: Mapping[str, str], *, minimal: bool = False) -> dict[str, Any]:
+    """An example of ``kind`` as it is sent, keys in the order sent.
+
+    Parameters: ``values``: texts by key, such as ``{"timeMs": "5000", "fields.company": "Acme"}``, which replace those
+    of the example; ``minimal``: without the keys that stand only where they apply, unless ``values`` has them. Stop (2)
+    for a kind, key or value that there is not.
+    """
+    row = SENT.get(kind)
+    if row is None:
+        raise Stop(ExitCode.USAGE, f"there is no event kind {kind!r}", hint=f"Kinds: {', '.join(SENT)}.")
+    given = dict(_given(row, values))
+    shown = (*row.always, *(key for key in row.when if key in given or not minimal))
+    data = {key: given.get(key, _KEYS[key].example) for key in shown}
+    return {"event": kind, _TIMESTAMP: given.get(_TIMESTAMP, _EXAMPLE_TIME), "data": data}
+
+
+def assignments(words: Iterable[str]) -> dict[str, str]:
+    """The texts behind ``--set key=value``, by key; Stop (2) for a word without ``=`` and for a key given twice."""
+    found: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise Stop(ExitCode.USAGE, f"--set {word}: write key=value")
+        if key in found:
+            raise Stop(ExitCode.USAGE, f"--set {key} is given twice")
+        found[key] = value
+    return found
+
+
+def _given(row: Row, values: Mapping[str, str]) -> Iterable[tuple[str, Any]]:
+    form: dict[str, str] = {}
+    for key, text in values.items():
+        name, dot, inner = key.partition(".")
+        if dot and name == _FORM and name in row.keys and _GATE_KEY.fullmatch(inner):
+            form[inner] = text
+        elif key == _TIMESTAMP:
+            yield key, _read(key, event_values.moment, text)
+        elif key in row.keys and key != _FORM:
+            yield key, _read(key, _KEYS[key].read, text)
+        else:
+            raise _no_key(row, key)
+    if form:
+        yield _FORM, form
+
+
+def _read(key: str, read: Reader, text: str) -> Any:
+    try:
+        return read(text)
+    except ValueError as error:
+        raise Stop(ExitCode.USAGE, f"--set {key}: {text!r} is not {error}") from None
+
+
+def _no_key(row: Row, key: str) -> Stop:
+    keys = ", ".join("fields.NAME" if known == _FORM else known for known in (_TIMESTAMP, *row.keys))
+    return Stop(ExitCode.USAGE, f"{row.kind} has no key {key!r}", hint=f"Keys: {keys}.")

@@ -1,0 +1,197 @@
+"""``docshare webhooks sign`` and ``verify``: for whoever writes a receiver. Nothing is sent."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.framework.app import App
+from docshare.cli.framework.connection import keep_secret
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.durations import duration_option
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import STDIN, read_text, read_whole
+from docshare.cli.terminal.output import Spec
+from docshare.cli.terminal.text import clean, seconds
+from docshare.contract.signing import REPLAY_WINDOW_MS, Verdict, sign
+from docshare.contract.webhooks import SIGNATURE_HEADER
+from docshare.contract.wire import instant, parse_instant
+
+if TYPE_CHECKING:
+    from docshare.cli.commands.webhooks import verify
+
+app = App()
+
+Row = Mapping[str, Any]
+
+_NOW = "now"
+_YEAR_10000 = 253_402_300_800  # seconds; a time from there on cannot be drawn
+_SECONDS = re.compile("[0-9]{1,11}", re.ASCII)  # as many as a time in milliseconds has not
+_HEADER_NAME = re.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
+
+
+SIGNED = Spec(plain=("line",), fields=("header", "value", "t", "v1"))
+
+
+def _judged(row: Row, context: Context) -> Iterator[str]:
+    role = "ok" if row["genuine"] else "error"
+    yield context.out_screen.paint(role, clean(f"{row['verdict']}: {row['detail']}"))
+    if row["mistake"]:
+        yield context.out_screen.paint("warn", clean(row["mistake"]))
+
+
+VERDICT = Spec(
+    plain=("verdict", "detail", "mistake"), fields=("genuine", "signedAt", "ageSeconds"), id="verdict", human=_judged
+)
+
+_Secret = Annotated[
+    str | None,
+    typer.Option("--secret-file", metavar="F", help="File with the webhook's secret, whsec_...; '-' is stdin."),
+]
+_Header = Annotated[str, typer.Option("--header-name", metavar="NAME", help="Name of the signature header.")]
+_BODY = "File with the raw body; '-' is stdin."
+
+
+@app.command("sign", spec=SIGNED)
+def sign_body(
+    body: Annotated[str, typer.Argument(metavar="BODY", help=_BODY)],
+    secret_file: _Secret = None,
+    at: Annotated[
+        str, typer.Option("--at", metavar="T", help="When it is signed: now, seconds since 1970, or a time.")
+    ] = _NOW,
+    header_name: _Header = SIGNATURE_HEADER,
+) -> None:
+    """Sign a body as the server does, and print the header line.
+
+    Signed is exactly what the file holds, with its last newline if it has one; send it with curl --data-binary. One
+    newline behind the secret in its file does not count.
+
+    Examples:
+
+      docshare webhooks sign body.json --secret-file secret.txt
+      curl -H "$(docshare webhooks sign body.json --secret-file secret.txt)" --data-binary @body.json $URL
+    """
+    ctx = current()
+    secret, header = read_secret(ctx, secret_file, also=body), header_named(header_name)
+    value = sign(secret, read_whole(ctx, body, "BODY"), _moment(ctx, at, "--at"))
+    t, v1 = (part.partition("=")[2] for part in value.split(","))
+    row = {"line": f"{header}: {value}", "header": header, "value": value, "t": int(t), "v1": v1}
+    if ctx.emitter(SIGNED).for_people:
+        ctx.print(str(row["line"]))
+    else:
+        ctx.emit(row, SIGNED)
+
+
+@app.command("verify", spec=VERDICT)
+def verify_body(
+    body: Annotated[str | None, typer.Argument(metavar="[BODY]", help=_BODY)] = None,
+    secret_file: _Secret = None,
+    signature: Annotated[
+        str | None, typer.Option("--signature", metavar="TEXT", help="Value of the signature header: t=...,v1=...")
+    ] = None,
+    request: Annotated[
+        str | None, typer.Option("--request", metavar="F", help="File with a whole HTTP request; '-' is stdin.")
+    ] = None,
+    header_name: _Header = SIGNATURE_HEADER,
+    tolerance: Annotated[
+        str, duration_option("How far the signing time may be away.")
+    ] = f"{REPLAY_WINDOW_MS // 1000}s",
+    at: Annotated[
+        str, typer.Option("--at", metavar="T", help="When it was received: now, seconds since 1970, or a time.")
+    ] = _NOW,
+) -> ExitCode:
+    """Verify the signature of a delivery, and say why it does not fit.
+
+    Exit code 13 if it is not genuine: malformed (which part), mismatch, stale, or future. Of a mismatch the usual
+    mistakes are tried, alone and by twos: a newline added or cut off, other line ends, JSON written anew by a
+    framework, the key without whsec_ or hex-decoded, quotes in the secret file, the body signed without t.
+
+    The body comes from a file, with --signature, or with its headers from a saved request. A pipe gets one line per
+    field, its name and its value.
+
+    Examples:
+
+      docshare webhooks verify body.json --secret-file secret.txt --signature 't=1700000000,v1=...'
+      docshare webhooks verify --request request.http --secret-file secret.txt --at 1700000012
+    """
+    from docshare.cli.commands.webhooks import verify
+
+    ctx = current()
+    printer = ctx.emitter(VERDICT)
+    secret = read_secret(ctx, secret_file, also=request or body)
+    now, window = _moment(ctx, at, "--at"), int(seconds(tolerance) * 1000)
+    if request is not None:
+        if body is not None or signature is not None:
+            raise Stop(ExitCode.USAGE, "--request has the body and the signature; give nothing else")
+        found = _of_request(ctx, secret, request, header_named(header_name), (now, window))
+    elif body is None or signature is None:
+        raise Stop(ExitCode.USAGE, "give BODY and --signature, or --request")
+    else:
+        found = verify.examine(secret, read_whole(ctx, body, "BODY"), signature, now, window)
+    printer.emit(_row(found))
+    return ExitCode.OK if found.verdict else ExitCode.CHECK_FAILED
+
+
+def read_secret(ctx: Context, source: str | None, *, also: str | None = None) -> str:
+    """The secret in a file (``-``: stdin) without one newline at its end, which from now on shows up in no message.
+
+    ``also``: what else is read, maybe from stdin. Stop (2) if there is none.
+    """
+    if source is None:
+        raise Stop(ExitCode.USAGE, "give the secret with --secret-file", hint="What stands on a command line is seen.")
+    if source == also == STDIN:
+        raise Stop(ExitCode.USAGE, "only one of them can come from stdin")
+    secret = read_text(ctx, source, "--secret-file").removesuffix("\n").removesuffix("\r")
+    if not secret.strip():
+        raise Stop(ExitCode.USAGE, f"--secret-file: {source} is empty", code="local_file")
+    return keep_secret(ctx, secret)
+
+
+def _of_request(ctx: Context, secret: str, source: str, header: str, times: tuple[int, int]) -> "verify.Finding":
+    from docshare.cli.commands.webhooks import raw_request, verify
+
+    saved = raw_request.parse(read_whole(ctx, source, "--request"))
+    if saved.remark:
+        ctx.note(saved.remark)
+    values = saved.values(header)
+    if len(values) == 1:
+        return verify.examine(secret, saved.body, values[0], *times)
+    if values:
+        return verify.Finding(Verdict.MALFORMED, f"The request has {len(values)} headers {header}.")
+    others = [name for name, value in saved.headers if re.match(r"\s*t=\d+\s*,\s*v1=", value)]
+    hint = f"{others[0]} looks like one: --header-name {others[0]}" if others else "Slack deliveries have none."
+    return verify.Finding(Verdict.MALFORMED, f"The request has no header {header}.", hint)
+
+
+def _row(found: "verify.Finding") -> dict[str, Any]:
+    from docshare.cli.commands.webhooks import verify
+
+    row = {
+        "genuine": bool(found.verdict),
+        "verdict": verify.WORDS[found.verdict],
+        "detail": found.detail,
+        "mistake": found.mistake,
+    }
+    if found.signed_at is None:
+        return row
+    drawn = {} if found.signed_at >= _YEAR_10000 else {"signedAt": instant(found.signed_at * 1000)}
+    return {**row, **drawn, "ageSeconds": found.age}
+
+
+def header_named(header: str) -> str:
+    """``header``, if it can be the name of one; Stop (2) otherwise."""
+    if _HEADER_NAME.fullmatch(header) is None:
+        raise Stop(ExitCode.USAGE, f"--header-name: {header!r} is no name of a header")
+    return header
+
+
+def _moment(ctx: Context, text: str, option: str) -> int:
+    """``now``, seconds since 1970 as ``t`` has them, or an RFC 3339 time, in milliseconds. Stop (2) for others."""
+    if text == _NOW:
+        return ctx.now()
+    found = int(text) * 1000 if _SECONDS.fullmatch(text) else parse_instant(text)
+    if found is None or found < 0:
+        hint = "Write now, 1700000000 (seconds), or 2026-11-21T09:00:00Z."
+        raise Stop(ExitCode.USAGE, f"{option}: {text!r} is no time", hint=hint)
+    return found

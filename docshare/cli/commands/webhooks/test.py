@@ -1,0 +1,95 @@
+"""``docshare webhooks test``: test events, sent at once and no oftener than the server allows."""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookNames
+from docshare.cli.framework.app import App
+from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.durations import duration_option
+from docshare.cli.framework.exits import ExitCode
+from docshare.cli.terminal.output import Spec
+from docshare.cli.terminal.text import seconds
+from docshare.contract.limits import SECOND, WEBHOOK_TEST
+from docshare.contract.webhooks import TEST_RESULT_KEYS
+
+app = App()
+
+Row = Mapping[str, Any]
+
+_MOST = 1000
+
+
+def told(result: Row) -> str:
+    """``delivered 200 in 143 ms``: the result of a test, in words."""
+    status, latency = result.get("status"), result.get("latencyMs")
+    if result.get("delivered") is True:
+        return f"delivered {status} in {latency} ms"
+    return f"not delivered: {f'{status} in' if status else 'no answer after'} {latency} ms"
+
+
+def _lines(row: Row, context: Context) -> Iterator[str]:
+    yield context.out_screen.paint("ok" if row.get("delivered") is True else "error", context.safe(told(row)))
+
+
+TESTED = Spec(plain=TEST_RESULT_KEYS, human=_lines)
+
+
+class _Spacing:
+    """Keeps the tests of one run ``every`` seconds apart, and within what the server allows per token."""
+
+    def __init__(self, context: Context, every: float) -> None:
+        self._ctx = context
+        self._every = every
+        self._sent: deque[float] = deque(maxlen=WEBHOOK_TEST.limit)
+
+    def wait(self) -> None:
+        """Wait until the next test may be sent."""
+        now = self._ctx.monotonic()
+        due = self._sent[-1] + self._every if self._sent else now
+        if len(self._sent) == self._sent.maxlen:
+            due = max(due, self._sent[0] + WEBHOOK_TEST.window_ms / SECOND)
+        if due > now:
+            self._ctx.sleep(due - now)
+        self._sent.append(self._ctx.monotonic())
+
+
+@app.command("test", spec=TESTED)
+def try_out(
+    webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)],
+    repeat: Annotated[int, typer.Option("--repeat", min=1, max=_MOST, metavar="N", help="Send N of them.")] = 1,
+    every: Annotated[str, duration_option("The time between two of them.")] = "6s",
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
+) -> ExitCode:
+    """Send a test event now, and say what the receiver answered.
+
+    The event is webhook.test, whatever kinds and file the webhook is for. It is sent once, is in no delivery log and
+    does not count towards disabling. A server sends 10 a minute, which repeated tests keep to.
+
+    Prints a line per test; a pipe gets tab-separated delivered, status, latencyMs, with --json a line of JSON each.
+    Exit code 13 if one was not delivered; status is 0 where there was no answer.
+
+    Examples:
+
+      docshare webhooks test 6f1c2e9a
+      docshare webhooks test https://hooks.example.com/docshare --repeat 20 --every 3s
+    """
+    ctx = current()
+    printer = ctx.emitter(TESTED)
+    with ctx.client() as client:
+        uuid = WebhookNames(ctx, client).uuid(webhook)
+        if dry_run:
+            from docshare.cli.framework import bulk
+
+            return bulk.planned(ctx, [("POST", f"/api/v1/webhooks/{uuid}/test", "")] * repeat)
+        spacing = _Spacing(ctx, seconds(every))
+        failed = False
+        for _ in range(repeat):
+            spacing.wait()
+            result = client.webhooks.test(uuid)
+            printer.row(result)
+            failed = failed or result.get("delivered") is not True
+    return ExitCode.CHECK_FAILED if failed else ExitCode.OK

@@ -1,0 +1,4 @@
+"""Completion: words that are asked of the server, and the scripts of the shells.
+
+``docshare __complete`` answers from ``docshare.cli.local.completion_words`` alone, so that TAB is quick.
+"""

@@ -1,0 +1,65 @@
+"""Words for completion asked of the server, where ``complete_online`` allows it: quickly, or not at all."""
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from docshare.cli.framework.connection import make_holder
+from docshare.cli.framework.context import Context
+from docshare.cli.framework.options import Options
+from docshare.cli.local import cache, credentials
+from docshare.cli.local.token_refresh import is_due
+
+if TYPE_CHECKING:
+    from docshare.client import Client
+
+LIMIT_S = 0.8
+
+
+def refresh(kind: str, env: Mapping[str, str]) -> None:
+    """Ask the server in effect for the words of ``kind`` (files, webhooks) and keep them. Returns after ``LIMIT_S`` at
+    the latest; never fails, since a shell is waiting."""
+    worker = threading.Thread(target=_ask, args=(kind, env), daemon=True)
+    worker.start()
+    worker.join(LIMIT_S)
+
+
+def _ask(kind: str, env: Mapping[str, str]) -> None:
+    with suppress(Exception), open(os.devnull, "r+", encoding="utf-8") as nothing:  # whatever it is, old words will do
+        context = Context(
+            env=env,
+            streams=(nothing, nothing, nothing),
+            terminals=(False, False, False),
+            now=lambda: time.time_ns() // 1_000_000,
+            monotonic=time.monotonic,
+            sleep=time.sleep,
+            open_browser=lambda url: False,
+        )
+        context.options = Options(quiet=True, no_input=True, timeout=LIMIT_S, retries=0)
+        token = _token(context)
+        if token is not None:
+            with make_holder(context, str(context.connection.url.value), token) as client:
+                _keep(context, client, kind)
+
+
+def _token(context: Context) -> str | None:
+    """The credential, if it is at hand: no command is run for it and no sign-in renewed, which must not be broken off
+    half way."""
+    connection = context.connection
+    if connection.token is None or isinstance(connection.token, str):
+        return connection.token
+    name = str(connection.profile.value)
+    saved = credentials.load(context.config_dir, name)
+    if saved is None or "token_command" in context.config.profiles[name] or is_due(saved, context.now()):
+        return None
+    return saved.token
+
+
+def _keep(context: Context, client: "Client", kind: str) -> None:
+    if kind == "files":
+        cache.remember_files(context, client.files.list())
+    else:
+        cache.remember_webhooks(context, client.webhooks.list())

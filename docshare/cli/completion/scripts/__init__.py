@@ -1,0 +1,64 @@
+"""Completion scripts, written from the command tree.
+
+The scripts are static: words and options stand in them, and only ids come from ``docshare __complete``, whose lines
+hold no character that means something to a shell. No script evaluates text it was given.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from docshare.cli.reference.tree import Argument, Command, Option, Value
+
+HEADER = "completion for docshare; written by: python -m docshare.cli.reference"
+
+
+class Node(NamedTuple):
+    """What can follow one path of command words: further words with their summaries, options, and arguments."""
+
+    path: str
+    words: tuple[tuple[str, str], ...]
+    options: tuple[Option, ...]
+    argument: Value | None
+
+
+def nodes(root: Command) -> list[Node]:
+    """Every command, the root first. Options of the root are offered everywhere, so they stand at the root only."""
+    return [
+        Node(
+            path=" ".join(command.path),
+            words=tuple((child.path[-1], child.summary) for child in command.children),
+            options=(*command.options, _HELP),
+            argument=_offered(command.arguments),
+        )
+        for command in root.walk()
+    ]
+
+
+_HELP = Option(("--help", "-h"), "", "Show help and end.", "", "", None)
+
+
+def _offered(arguments: tuple[Argument, ...]) -> Value | None:
+    """The first argument's value, and the fixed words of those behind it: the scripts do not count arguments."""
+    if not arguments:
+        return None
+    first, words = arguments[0].value, (word for each in arguments for word in each.value.words)
+    return Value(tuple(dict.fromkeys(words)), first.kind, first.path)
+
+
+def valued_before_commands(root: Command) -> list[str]:
+    """Options that take a value and may stand before a command word, so that the value is not taken for one."""
+    groups = [command for command in root.walk() if command.children]
+    return [name for group in groups for option in group.options if option.metavar for name in option.names]
+
+
+def script(shell: str, root: Command) -> str:
+    """The completion script of a shell."""
+    from docshare.cli.completion.scripts import bash, fish, powershell, zsh
+
+    writers: dict[str, Callable[[Command], str]] = {
+        "bash": bash.script,
+        "zsh": zsh.script,
+        "fish": fish.script,
+        "powershell": powershell.script,
+    }
+    return writers[shell](root)

@@ -1,0 +1,129 @@
+"""The completion script for bash (3.2 and later)."""
+
+from collections.abc import Iterable, Iterator
+
+from docshare.cli.completion.scripts import HEADER, Node, nodes, valued_before_commands
+from docshare.cli.reference.tree import Command, Value
+
+_FRAME = """\
+# bash {header}
+
+_docshare_reply() {{
+    # Offer those of the words that begin with what was typed. Readline replaces only what follows the last : or =.
+    local word
+    for word; do
+        [[ $word == "$typed"* ]] || continue
+        COMPREPLY+=("${{word:$skip}}")
+        [[ $word == *= ]] && compopt -o nospace 2>/dev/null
+    done
+    return 0
+}}
+
+_docshare_cached() {{
+    local word _
+    while IFS=$'\\t' read -r word _; do
+        _docshare_reply "$word"
+    done < <(command docshare __complete "$1" "$typed" 2>/dev/null)
+}}
+
+_docshare_local() {{
+    compopt -o default 2>/dev/null
+}}
+
+_docshare() {{
+    local line=${{COMP_LINE:0:COMP_POINT}} typed= command= before= skip=0 word words=() commands options
+    read -ra words <<<"$line"
+    if [[ $line != *[[:space:]] ]]; then
+        typed=${{words[${{#words[@]}} - 1]}}
+        unset "words[${{#words[@]}}-1]"
+    fi
+    COMPREPLY=()
+    for word in "${{words[@]:1}}"; do
+        case $before in
+            {valued}) before=; continue ;;
+        esac
+        before=$word
+        case "$command|$word" in
+{descents}
+        esac
+    done
+    if [[ $typed == --*=* ]]; then
+        before=${{typed%%=*}}
+        typed=${{typed#*=}}
+    fi
+    word=${{typed##*[:=]}}
+    [[ $COMP_WORDBREAKS == *[:=]* ]] && skip=$((${{#typed}} - ${{#word}}))
+    case "$command|$before" in
+{values}
+    esac
+    case "|$before" in
+{shared}
+    esac
+    commands= options=
+    case $command in
+{words}
+    esac
+    if [[ $typed == -* ]]; then
+        _docshare_reply $options {globals}
+    elif [[ $commands ]]; then
+        _docshare_reply $commands
+    else
+        case $command in
+{arguments}
+        esac
+    fi
+}}
+
+complete -F _docshare docshare
+"""
+
+
+def script(root: Command) -> str:
+    """The script."""
+    every = nodes(root)
+    return _FRAME.format(
+        header=HEADER,
+        valued=_alternatives(valued_before_commands(root)),
+        descents="\n".join(_descents(every)),
+        values="\n".join(line for node in every[1:] for line in _values(node)),
+        shared="\n".join(_values(every[0])),
+        words="\n".join(_words(every)),
+        globals=" ".join(name for option in every[0].options for name in option.names),
+        arguments="\n".join(_arguments(every)),
+    )
+
+
+def _alternatives(names: Iterable[str]) -> str:
+    return "|".join(dict.fromkeys(names))
+
+
+def _descents(every: list[Node]) -> Iterator[str]:
+    for node in every:
+        for word, _ in node.words:
+            yield f"            '{node.path}|{word}') command='{f'{node.path} {word}'.strip()}' ;;"
+
+
+def _values(node: Node) -> Iterator[str]:
+    for option in node.options:
+        if option.value is not None:
+            patterns = "|".join(f"'{node.path}|{name}'" for name in option.names)
+            yield f"        {patterns}) {_offer(option.value) or ':'}; return ;;"
+
+
+def _offer(value: Value) -> str:
+    cached = [f"_docshare_cached {value.kind}"] if value.kind else []
+    fixed = [f"_docshare_reply {' '.join(value.words)}"] if value.words else []
+    return "; ".join(cached + fixed) or ("_docshare_local" if value.path else "")
+
+
+def _words(every: list[Node]) -> Iterator[str]:
+    for node in every:
+        commands = " ".join(word for word, _ in node.words)
+        options = " ".join(name for option in node.options for name in option.names) if node.path else ""
+        yield f"        '{node.path}') commands='{commands}' options='{options}' ;;"
+
+
+def _arguments(every: list[Node]) -> Iterator[str]:
+    for node in every:
+        if node.argument is not None and _offer(node.argument):
+            yield f"            '{node.path}') {_offer(node.argument)} ;;"

@@ -1,0 +1,242 @@
+"""The way of ``docshare admin`` to an instance: through its running server or, where none runs, in this process."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docshare.cli.framework.context import current
+from docshare.cli.framework.exits import ExitCode, Stop
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+    from docshare.cli.terminal.output import Spec
+    from docshare.server.store.instance import Owner as Owner
+
+_SECONDS = 60  # a sweep or a check of a large instance takes a while
+_PATIENCE = 5.0  # seconds in which a starting server should begin to answer
+_FOUNDING = "account create"  # the one command that may make a data directory
+_TRACES = ("docshare.db", "lock")
+_DEFAULT_URL = "http://127.0.0.1:8787"
+_OF_THIS_MACHINE = ("built-in", "profile local")  # where the address of a server that ``serve`` runs comes from
+
+Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Address of the account.")]
+# Understood before and behind the command: scripts write it in either place.
+Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")]
+
+
+def ask(directory: Path, command: str, args: dict[str, str]) -> Any:
+    """Run an admin command on a data directory, whoever owns it.
+
+    Parameters: ``command`` as typed behind ``docshare admin``; ``args`` by name. Returns what ``--json`` prints.
+    Raises Problem as the command does, Stop (11) when the server that owns the directory does not answer.
+    """
+    from docshare.server.config import ConfigError, load
+    from docshare.server.store.instance import open_instance, owner_of
+    from docshare.server.store.lock import AlreadyLocked
+    from docshare.server.store.migrations import TooNew
+
+    if command != _FOUNDING:
+        require_data(directory)
+    last = owner_of(directory) if directory.is_dir() else None
+    try:
+        config = load({"data_dir": directory}, current().env, directory, last.base_url if last else _DEFAULT_URL)
+        with troubles_of_data(directory), open_instance(config) as instance:
+            from docshare.server.admin import run
+
+            return run(instance.rt, command, args)
+    except AlreadyLocked:
+        return _hand_over(directory, command, args)
+    except (ConfigError, TooNew) as error:
+        raise Stop(ExitCode.USAGE, str(error)) from None
+
+
+@contextmanager
+def troubles_of_data(data_dir: Path) -> Iterator[None]:
+    """Turn what can be wrong with a data directory that is opened into words: Stop (13) for a damaged database, (11)
+    for a full or failing disk, (2) for a directory that cannot be used."""
+    import shlex
+    import sqlite3
+
+    import peewee
+
+    from docshare.server.http import faults
+
+    try:
+        yield
+    except (sqlite3.DatabaseError, peewee.DatabaseError, OSError) as error:
+        fault = faults.fault_of(error)
+        if fault is faults.DAMAGED:
+            hint = f"See what is whole: docshare admin check --data {shlex.quote(str(data_dir))}; docshare help backup"
+            raise Stop(ExitCode.CHECK_FAILED, f"the database in {data_dir} is damaged: {error}", hint=hint) from None
+        if fault is not None:
+            raise Stop(ExitCode.UNREACHABLE, f"cannot open {data_dir}: {fault.log}", hint=fault.hint) from None
+        if not isinstance(error, OSError):
+            raise
+        raise Stop(ExitCode.USAGE, f"cannot use {error.filename or data_dir}: {error.strerror or error}") from None
+
+
+def holds_data(directory: Path) -> bool:
+    """Whether a server or ``account create`` ever was in ``directory``."""
+    return any((directory / name).exists() for name in _TRACES)
+
+
+def require_data(directory: Path) -> None:
+    """Stop (2) where no server and no ``account create`` ever was: a mistyped directory must not look like a healthy
+    empty one. The lock counts too, since it stands before the database while a first server starts."""
+    if not holds_data(directory):
+        raise Stop(
+            ExitCode.USAGE,
+            f"there is no docshare data in {directory}",
+            hint="Name the directory with --data or DOCSHARE_DATA_DIR; docshare serve makes a new one.",
+        )
+
+
+def _hand_over(directory: Path, command: str, args: dict[str, str]) -> Any:
+    """Let the server that owns ``directory`` do it; one that is just starting is waited for."""
+    import requests
+
+    from docshare.server.store.instance import owner_of
+
+    ctx = current()
+    give_up = ctx.monotonic() + _PATIENCE
+    while True:
+        owner = owner_of(directory)
+        try:
+            if owner is not None:
+                return _post(owner, {"command": command, "args": args})
+        except requests.ConnectionError:
+            pass
+        if ctx.monotonic() >= give_up:
+            raise Stop(ExitCode.UNREACHABLE, f"the docshare process that uses {directory} does not answer")
+        ctx.sleep(0.2)
+
+
+def _post(owner: "Owner", order: dict[str, Any]) -> Any:
+    import requests
+
+    from docshare.client.answers import refused
+
+    with requests.Session() as http:
+        http.trust_env = False  # loopback never goes through a proxy, and ~/.netrc must not replace the key
+        answer = http.post(
+            f"{owner.url}/_admin",
+            json=order,
+            headers={"Authorization": f"Instance {owner.key}"},
+            timeout=_SECONDS,
+            allow_redirects=False,
+        )
+    if answer.status_code != 200:
+        wall = current().now() / 1000
+        raise refused(answer.status_code, answer.headers, answer.content, method="POST", path="/_admin", wall=wall)
+    return answer.json()
+
+
+class RunningServer:
+    """The server that owns ``directory`` now, for what only a running one can do. Stop (11) where none runs."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._owner = _running_owner(directory)
+
+    @property
+    def owner(self) -> "Owner":
+        """What it says of itself."""
+        return self._owner
+
+    def find_again(self) -> None:
+        """It may have come back at another address. Raises TransportError where it has not come back."""
+        from docshare.client.errors import NotConnected
+
+        try:
+            self._owner = _running_owner(self._directory)
+        except Stop as stop:
+            raise NotConnected(stop.detail) from stop
+
+    def tell(self, command: str, args: dict[str, str]) -> Any:
+        """Hand it an admin command; returns what ``--json`` prints. Raises Problem as the command does, TransportError
+        where the server does not answer."""
+        import requests
+
+        from docshare.client.errors import NotConnected, TimedOut
+
+        try:
+            return _post(self._owner, {"command": command, "args": args})
+        except requests.Timeout as error:
+            raise TimedOut(f"the server at {self._owner.url} does not answer") from error
+        except requests.RequestException as error:
+            raise NotConnected(f"the server at {self._owner.url} cannot be reached") from error
+
+
+def is_served(directory: Path) -> bool:
+    """Whether a server runs on ``directory`` now."""
+    try:
+        _running_owner(directory)
+    except Stop:
+        return False
+    return True
+
+
+def _running_owner(directory: Path) -> "Owner":
+    from docshare.server.store.instance import owner_of
+    from docshare.server.store.lock import AlreadyLocked, DirectoryLock
+
+    owner = owner_of(directory) if directory.is_dir() else None
+    if owner is not None:
+        try:
+            with DirectoryLock(directory):
+                pass
+        except AlreadyLocked:
+            return owner
+    raise Stop(ExitCode.UNREACHABLE, f"no docshare server runs on {directory}", hint="Start it: docshare serve")
+
+
+def origins_of(directory: Path) -> tuple[str, ...]:
+    """The origins, here and in public, of the server that last owned a data directory; empty where none ever did."""
+    from docshare.client.address import origin_of
+
+    if not holds_data(directory):
+        return ()  # the usual case beside a server elsewhere, and cheaper than loading the server's modules
+    from docshare.server.store.instance import owner_of
+
+    owner = owner_of(directory)
+    return () if owner is None else (origin_of(owner.url), origin_of(owner.base_url))
+
+
+def directory_here(context: "Context", data: Path | None) -> Path | None:
+    """The data directory of the server on this machine that is meant: ``data``, or else the usual one, if the address
+    in effect is that of its server or that which such a server gets; None for a server elsewhere."""
+    if data is not None:
+        return data.expanduser().absolute()
+    connection = context.connection
+    here = connection.url.origin in _OF_THIS_MACHINE or connection.origin in origins_of(context.data_dir)
+    return context.data_dir if here else None
+
+
+def asked(context: typer.Context, data: Path | None, command: str, **args: str | None) -> Any:
+    """Run an admin command on the directory that ``--data`` names, before or behind the command. As ``ask``."""
+    return ask(directory_of(context, data), command, {name: value for name, value in args.items() if value is not None})
+
+
+def directory_of(context: typer.Context, data: Path | None) -> Path:
+    """The directory that ``--data`` names, before or behind the command, or else the usual one."""
+    given: Path | None = data or context.obj
+    return given.expanduser().absolute() if given else current().data_dir
+
+
+def changed(
+    context: typer.Context, data: Path | None, dry_run: bool, spec: "Spec", command: str, **args: str | None
+) -> ExitCode:
+    """Run an admin command that changes something and print what came of it; with ``dry_run`` print the order that
+    the server would get. Raises as ``ask``."""
+    if not dry_run:
+        current().emit(asked(context, data, command, **args), spec)
+        return ExitCode.OK
+    from docshare.cli.framework.dry_run import sent
+
+    if command != _FOUNDING:
+        require_data(directory_of(context, data))
+    given = {name: value for name, value in args.items() if value is not None}
+    return sent(current(), "POST", "/_admin", {"command": command, "args": given})

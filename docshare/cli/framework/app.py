@@ -1,0 +1,283 @@
+"""Everything docshare needs of Typer beyond its plain API, in one place.
+
+Only public names are used (``typer``, ``TyperGroup``, ``TyperCommand``, ``typer.main.get_command``), since Typer's
+inner parts change between minor versions.
+"""
+
+import functools
+import importlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple
+
+import typer
+import typer.core
+from typer.main import get_command
+
+from docshare.cli.framework.context import current
+from docshare.cli.framework.scopes import scopes_of
+from docshare.cli.terminal.output import FieldsWanted, Spec
+
+# The base of every usage error; Typer exports only this child of it.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+_RESOLVED = "docshare.resolved"  # key of the context's notes: whether a command word was found
+EPILOG = "Global options: docshare help global"
+
+
+class HelpWanted(Exception):
+    """A group was called without a command; ``text`` is its help."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        super().__init__(text)
+
+
+def laid_out(text: str | None) -> str:
+    """Help text whose indented blocks (the examples) keep their lines."""
+    blocks = inspect.cleandoc(text or "").split("\n\n")
+    return "\n\n".join(f"\b\n{block}" if block.startswith(" ") else block for block in blocks)
+
+
+def _dressed(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    return {**attrs, "help": laid_out(attrs.get("help")), "epilog": attrs.get("epilog") or EPILOG}
+
+
+class TyperCommand(typer.core.TyperCommand):
+    """A command whose docstring is its help: a line, paragraphs, then ``Examples:`` and an indented block."""
+
+    def __init__(self, name: str | None, **attrs: Any) -> None:
+        super().__init__(name, **_dressed(attrs))
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """As Typer's, below the scopes that the command needs."""
+        found = scopes_of(ctx.command_path.split()[1:])
+        if found is not None:
+            formatter.write_paragraph()
+            formatter.write_text(str(found))
+        super().format_epilog(ctx, formatter)
+
+
+class Group(typer.core.TyperGroup):
+    """A group of commands; without a command it asks for help to be shown."""
+
+    def __init__(self, **attrs: Any) -> None:
+        super().__init__(**_dressed(attrs))
+
+    def invoke(self, ctx: Any) -> Any:
+        """As Typer's, except that a missing command raises ``HelpWanted``."""
+        ctx.meta[_RESOLVED] = False
+        try:
+            return super().invoke(ctx)
+        except UsageError:
+            if ctx.meta[_RESOLVED]:
+                raise
+            raise HelpWanted(ctx.get_help()) from None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As Typer's; notes that there was a word to resolve."""
+        ctx.meta[_RESOLVED] = True
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands, each with the whole first line of its help: Typer's would be cut."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _summary(self.commands[name])) for name in self.list_commands(ctx)])
+
+
+class App(typer.Typer):
+    """A ``typer.Typer`` with the settings of this program. ``@app.command()`` makes a ``TyperCommand``.
+
+    ``stubs``: commands of a group that are loaded when they are used, shown behind those that are registered.
+    """
+
+    def __init__(self, help: str = "", *, stubs: "Sequence[Stub]" = (), **attrs: Any) -> None:
+        if stubs:
+            attrs["cls"] = type("Stubbed", (LazyGroup,), {"stubs": {stub.name: stub for stub in stubs}})
+        super().__init__(
+            **{"cls": Group, **attrs},
+            help=help,
+            context_settings=SETTINGS,
+            add_completion=False,
+            rich_markup_mode=None,
+            pretty_exceptions_enable=False,
+        )
+        if stubs:
+            self.callback()(lambda: None)  # without one Typer makes no group of an app
+
+    def command(self, name: str | None = None, *, spec: Spec | None = None, **attrs: Any) -> Callable[[Any], Any]:
+        """Register a command; ``cls`` may be a class derived from ``TyperCommand``.
+
+        With ``spec``, what it will print, output options that make no sense for it stop it before it does anything; a
+        command without one prints no data, so ``--fields ?`` lists nothing of it.
+        """
+        register = super().command(name, **{"cls": TyperCommand, "context_settings": SETTINGS, **attrs})
+
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            register(_checked(function, spec))
+            return function
+
+        return decorate
+
+
+def _checked(function: Callable[..., Any], spec: Spec | None) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if spec is not None:
+            current().emitter(spec)
+        elif (current().options.fields or "").strip() == "?":
+            raise FieldsWanted(())
+        return function(*args, **kwargs)
+
+    vars(run)["spec"] = spec  # read again by spec_of; Typer copies it to its own wrapper
+    return run
+
+
+def spec_of(command: Any) -> Spec | None:
+    """What a command said it prints."""
+    found = getattr(command.callback, "spec", None)
+    return found if isinstance(found, Spec) else None
+
+
+class Stub(NamedTuple):
+    """One command that is loaded when it is used.
+
+    ``module`` is imported then and its ``app`` becomes the command; ``inner`` picks a command of that app instead
+    (for short names such as ``ls``, and where a module has several). ``summary`` is what the help of its group shows
+    without loading anything; ``rest`` an option that takes the rest of the line as it is.
+    """
+
+    name: str
+    module: str
+    section: str
+    summary: str
+    inner: str = ""
+    rest: str = ""
+
+    def load(self) -> Any:
+        """The real command."""
+        command: Any = get_command(importlib.import_module(self.module).app)
+        if self.inner:
+            command = command.commands[self.inner]
+        command.name = self.name
+        return command
+
+
+class LazyGroup(Group):
+    """A group that knows commands by ``Stub`` and loads each on first use; others may be registered beside them."""
+
+    stubs: ClassVar[Mapping[str, Stub]] = {}
+    spoken: ClassVar[Mapping[str, str]] = {}  # what people say -> the words of the command that does it
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names: of registered commands first, then those of the stubs, in their order."""
+        return [*(name for name in super().list_commands(ctx) if name not in self.stubs), *self.stubs]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """The real command of that name, loaded now if need be; None for an unknown name."""
+        if cmd_name not in self.commands and cmd_name in self.stubs:
+            self.commands[cmd_name] = self.stubs[cmd_name].load()
+        return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As Typer's, but the likely meaning of a misspelt name is looked up among the stubs too."""
+        ctx.meta[_RESOLVED] = True
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not name.startswith("-"):
+            near = [self.spoken[name]] if name in self.spoken else get_close_matches(name, known)
+            ctx.fail(f"No such command {name!r}." + (f" Did you mean {' or '.join(near)}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands by section, without loading any."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            stub = self.stubs.get(name) or Stub(name, "", "Commands", _summary(self.commands[name]))
+            sections.setdefault(stub.section, []).append((name, stub.summary))
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+def _summary(command: Any) -> str:
+    return str(command.help or "").partition("\n")[0]
+
+
+def build(app: App) -> Any:
+    """The command behind an app."""
+    return get_command(app)
+
+
+def help_of(app: App, words: Sequence[str]) -> str | None:
+    """The help of the command that ``words`` name, or None if they name none."""
+    command = build(app)
+    context = command.make_context("docshare", [], resilient_parsing=True)
+    for word in words:
+        command = command.get_command(context, word) if hasattr(command, "get_command") else None
+        if command is None:
+            return None
+        context = command.make_context(word, [], parent=context, resilient_parsing=True)
+    text: str = context.get_help()
+    return text
+
+
+def flags(command: Any) -> dict[str, bool]:
+    """Every option of a command, and whether a value follows it."""
+    found: dict[str, bool] = {}
+    for param in command.params:
+        if param.param_type_name == "option":
+            takes_value = not (param.is_flag or param.count)
+            found |= dict.fromkeys((*param.opts, *param.secondary_opts), takes_value)
+    return found
+
+
+class Line(NamedTuple):
+    """A command line with its global options at the front; ``rest`` is everything else, in order."""
+
+    front: list[str]
+    rest: list[str]
+
+
+def hoist(root: LazyGroup, argv: Sequence[str]) -> Line:
+    """Find the global options wherever they stand.
+
+    An option that the command defines itself stays with the command, and so does everything behind ``--`` or behind
+    the option (``rest`` of its stub) that takes the rest of the line.
+    """
+    known, own = flags(root), dict[str, bool]()
+    line = Line([], [])
+    command: Any = root
+    until = "--"
+    words = iter(argv)
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if name not in own and _is_global(word, name, known, own):
+            _take(line.front, word, words, known.get(name, False) and not equals)
+            continue
+        if word in ("--", until):
+            line.rest.extend((word, *words))
+            break
+        _take(line.rest, word, words, own.get(name, False) and not equals)
+        if not word.startswith("-") and hasattr(command, "commands"):
+            until = root.stubs[word].rest or "--" if command is root and word in root.stubs else until
+            command = command.get_command(None, word) or command
+            own = {} if command is root else {**flags(command), "--help": False, "-h": False}
+    return line
+
+
+def _is_global(word: str, name: str, known: Mapping[str, bool], own: Mapping[str, bool]) -> bool:
+    if name in known:
+        return True
+    letters = word[1:]  # such as -vv or -qy
+    if not letters or word.startswith("--"):
+        return False
+    return all(known.get(f"-{letter}") is False and f"-{letter}" not in own for letter in letters)
+
+
+def _take(to: list[str], word: str, words: Iterator[str], with_value: bool) -> None:
+    to.append(word)
+    if with_value:
+        to.extend(islice(words, 1))

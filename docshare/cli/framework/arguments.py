@@ -1,0 +1,156 @@
+"""The notations for a file: UUID, short id, share link, ``slug:NAME``, ``@last``, and ``-`` for ids on stdin."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local import cache
+from docshare.contract.patterns import Pattern
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+    from docshare.client import Client
+
+_UUID = Pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
+_SHORT_ID = Pattern(r"[0-9A-Za-z]{12}", re.ASCII)
+_SCHEMES = ("http://", "https://")
+_LAST = "@last"
+_SLUG = Pattern(r"[a-z0-9-]{1,64}", re.ASCII)
+
+FILE_HELP = "UUID, short id, share link, slug:NAME or @last."
+OPERATOR_HELP = "UUID, short id, share link or @last."
+FILES_HELP = "UUID, short id, share link, slug:NAME, @last, or - for ids on stdin."
+
+
+def sha256_of(path: Path) -> str:
+    """The hex digest of a local file, read in blocks."""
+    import hashlib
+
+    with open(path, "rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def name_in(link: str) -> str:
+    """The last part of the path of a share link: a UUID, a short id or a slug; empty where there is none."""
+    try:
+        parts = [part for part in unquote(urlsplit(link).path).split("/") if part]
+    except ValueError:
+        return ""
+    return parts[-1] if parts else ""
+
+
+def last_upload(context: "Context") -> str:
+    """The UUID that ``@last`` means. Stop (2) where nothing was uploaded."""
+    last = cache.last(context)
+    if last is None:
+        raise Stop(ExitCode.USAGE, "@last: nothing was uploaded with this profile from here yet")
+    return str(last["uuid"])
+
+
+def of_operator(context: "Context", word: str) -> str:
+    """The UUID or short id that ``word`` means to the operator of an instance, who has no list of files to look a slug
+    up in. Stop (2) if it means none."""
+    if word == _LAST:
+        return last_upload(context)
+    name = name_in(word) if word.startswith(_SCHEMES) else word
+    if _UUID.fullmatch(name.lower()) or _SHORT_ID.fullmatch(name):
+        return name
+    raise Stop(ExitCode.USAGE, f"{word!r} names no file", hint=f"A file is given as {OPERATOR_HELP}")
+
+
+def of_reported(context: "Context", word: str) -> str:
+    """The UUID, short id or link name in ``word``, which may be the whole link that somebody reported; the server
+    looks it up among all files. Stop (2) for ``@last`` where nothing was uploaded."""
+    if word == _LAST:
+        return last_upload(context)
+    return name_in(word) if word.startswith(_SCHEMES) else word.removeprefix("slug:")
+
+
+def _host_of(url: str) -> str:
+    """Host and port of an address; no port where browsers know it."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return ""
+    return f"{parts.hostname}:{port}" if port not in (None, 80, 443) else str(parts.hostname)
+
+
+def base_of(link: str) -> str:
+    """The base address of a share link: all of it before the last slash."""
+    return link.rsplit("/", 1)[0]
+
+
+class FileNames:
+    """Turns what the user wrote into ids for the API; asks for the file list at most once, and only for a slug."""
+
+    def __init__(self, context: "Context", client: "Client") -> None:
+        self._ctx = context
+        self._client = client
+
+    def one(self, word: str) -> str:
+        """The UUID or short id that ``word`` means. Stop (2) if it means nothing, Stop (3) for an unknown slug."""
+        if word == _LAST:
+            return last_upload(self._ctx)
+        if word.startswith(_SCHEMES):
+            return self._of_link(word)
+        if word.startswith("slug:"):
+            return self._of_slug(word.removeprefix("slug:"))
+        if _UUID.fullmatch(word.lower()):
+            return word.lower()
+        if _SHORT_ID.fullmatch(word):
+            return word
+        raise Stop(ExitCode.USAGE, f"{word!r} names no file", hint=f"A file is given as {FILE_HELP}")
+
+    def many(self, words: Sequence[str]) -> list[str]:
+        """The ids for several words, without doubles, in order; ``-`` stands for the ids on stdin."""
+        found: dict[str, None] = {}
+        for word in words:
+            for name in self._stdin_ids() if word == "-" else [word]:
+                found[self.one(name)] = None
+        if not found:
+            raise Stop(ExitCode.USAGE, "no file was named")
+        return list(found)
+
+    def _stdin_ids(self) -> Iterable[str]:
+        """The first word of each line, so that the rows of ``docshare ls`` can be piped in as they are."""
+        for line in self._ctx.stdin:
+            words = line.split()
+            if words:
+                yield words[0]
+
+    def _of_link(self, link: str) -> str:
+        name = name_in(link)
+        if _UUID.fullmatch(name.lower()):
+            return name.lower()
+        # Twelve small letters or digits may be a short id or, far more likely, a slug.
+        if _SHORT_ID.fullmatch(name) and not (_SLUG.fullmatch(name) and self._with_slug(name)):
+            return name
+        if _SLUG.fullmatch(name):
+            return self._of_slug(name, link)
+        raise Stop(ExitCode.USAGE, f"{link!r} is no share link")
+
+    def _of_slug(self, slug: str, link: str | None = None) -> str:
+        """The file with ``slug``, which stood in ``link``. Stop (2) for a link of another server: ids are made up at
+        random, but slugs such as "handbook" are on many."""
+        file = self._with_slug(slug)
+        if file is None:
+            raise Stop(ExitCode.NOT_FOUND, f"no file with the slug {slug!r}", hint="See: docshare files list")
+        own = str(file.get("shareUrl", link))
+        if link is not None and _host_of(link) not in (_host_of(own), _host_of(self._client.base_url)):
+            hint = "Choose the profile of that server with --profile, or name the file with slug:NAME."
+            raise Stop(ExitCode.USAGE, f"{link} is a link of another server than {_host_of(own)}", hint=hint)
+        return str(file["uuid"])
+
+    def _with_slug(self, slug: str) -> dict[str, Any] | None:
+        return next((file for file in self._files if file.get("slug") == slug), None)
+
+    @cached_property
+    def _files(self) -> list[dict[str, Any]]:
+        files = self._client.files.list()
+        cache.remember_files(self._ctx, files)
+        return files

@@ -1,0 +1,69 @@
+"""The same thing done to many: each result printed as it comes, failures told and counted; and what ``-n`` shows."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.framework import errors
+from docshare.cli.framework.exits import ExitCode, Stop, exit_code
+from docshare.cli.terminal.output import Column, Spec
+from docshare.client.errors import ClientError
+from docshare.contract.problems import Problem
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+    from docshare.cli.terminal.output import Emitter
+
+# These would happen again with every further item.
+_HOPELESS = (ExitCode.CREDENTIAL, ExitCode.RATE_LIMITED, ExitCode.UNREACHABLE)
+
+_REQUESTS = Spec(
+    table=(Column("method", "METHOD"), Column("path", "PATH"), Column("body", "BODY")),
+    plain=("method", "path", "body"),
+)
+
+
+def each(
+    context: "Context", printer: "Emitter", items: Sequence[str], key: str, work: Callable[[str], Mapping[str, Any]]
+) -> ExitCode:
+    """Call ``work`` for every item and print what it returns.
+
+    One item is printed as one object, and its failure is the command's. Of many, each row carries the item under
+    ``key``; a failure goes to stderr (with ``--json`` into the array as ``{key, error}``) and makes the exit code 12.
+    """
+    if len(items) == 1:
+        printer.emit(work(items[0]))
+        return ExitCode.OK
+    whole = printer.format == "json"
+    rows: list[Mapping[str, Any]] = []
+    failures = 0
+    try:
+        for item in items:
+            try:
+                row = {key: item, **work(item)}
+            except (Problem, ClientError, Stop) as error:
+                failures += 1
+                row = {key: item, "error": _told(context, item, error)}
+                if exit_code(error) in _HOPELESS:
+                    raise
+            if whole:
+                rows.append(row)
+            elif "error" not in row:
+                printer.row(row)
+    finally:
+        if whole:
+            printer.emit(rows)
+    return ExitCode.PARTIAL if failures else ExitCode.OK
+
+
+def _told(context: "Context", item: str, error: Exception) -> dict[str, Any]:
+    failure = errors.describe(context, error)
+    if exit_code(error) not in _HOPELESS:
+        context.err(f"error: {item}: {failure.detail}", "error")
+    return errors.as_json(context, failure)
+
+
+def planned(context: "Context", requests: Iterable[tuple[str, str, str]]) -> ExitCode:
+    """``--dry-run``: print method, path and body of what would be sent."""
+    rows = [{"method": method, "path": path, **({"body": body} if body else {})} for method, path, body in requests]
+    context.emit(rows, _REQUESTS)
+    return ExitCode.OK

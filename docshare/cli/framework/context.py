@@ -1,0 +1,317 @@
+"""The one object that holds everything outside the program: environment, streams, clock, paths, and what was asked.
+
+A command begins with ``ctx = current()`` and uses ``ctx.client()``, ``ctx.emit(...)``, ``ctx.note(...)``. Tests build
+a ``Context`` of their own and hand it to ``main.main``.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TextIO
+
+from docshare.cli.framework.exits import UNWRITABLE, ClosedPipe, ExitCode, Stop
+from docshare.cli.framework.options import Options
+from docshare.cli.local import paths
+from docshare.cli.terminal.capabilities import Screen, on, screen
+from docshare.cli.terminal.text import clean
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.connection import Connection
+    from docshare.cli.local.config import Config
+    from docshare.cli.terminal.output import Emitter, Spec
+    from docshare.client import Client
+
+
+def _open_browser(url: str) -> bool:
+    import webbrowser
+
+    return webbrowser.open(url)
+
+
+class Context:
+    """The outside world of one command.
+
+    ``env`` the environment; the three streams and whether each is a terminal; ``now`` milliseconds since 1970 UTC;
+    ``monotonic`` and ``sleep`` in seconds; ``open_browser`` shows a URL and says whether it could; ``options`` the
+    global options. ``secrets`` are values that must appear in no message and no report.
+
+    It holds secrets, so it must not show itself: no dataclass, whose module would cost every start besides.
+    """
+
+    def __init__(
+        self,
+        *,
+        env: Mapping[str, str],
+        streams: tuple[TextIO, TextIO, TextIO],
+        terminals: tuple[bool, bool, bool],
+        now: Callable[[], int],
+        monotonic: Callable[[], float],
+        sleep: Callable[[float], None],
+        open_browser: Callable[[str], bool],
+    ) -> None:
+        self.env = env
+        self.stdin, self.stdout, self.stderr = streams
+        self.stdin_tty, self.stdout_tty, self.stderr_tty = terminals
+        self.now = now
+        self.monotonic = monotonic
+        self.sleep = sleep
+        self.open_browser = open_browser
+        self.options = Options()
+        self.secrets: set[str] = set()
+        self.words: list[str] = []  # the command line without global options
+        self.endless = False  # whether the command runs until Ctrl-C, which is then not a failure
+        self.log: Callable[[str, str], None] | None = None  # takes remarks and their role instead of standard error
+        self.unsent: list[str] = []  # what must not be lost where standard output cannot be written
+
+    def beside(self, *, env: Mapping[str, str], sleep: Callable[[float], None]) -> "Context":
+        """A context of another environment with these streams, options and secrets; what was read is read again."""
+        made = Context(
+            env=env,
+            streams=(self.stdin, self.stdout, self.stderr),
+            terminals=(self.stdin_tty, self.stdout_tty, self.stderr_tty),
+            now=self.now,
+            monotonic=self.monotonic,
+            sleep=sleep,
+            open_browser=self.open_browser,
+        )
+        made.options, made.secrets, made.log = self.options, self.secrets, self.log
+        return made
+
+    # --- where things live -----------------------------------------------------------------------------------------
+
+    @property
+    def config_dir(self) -> Path:
+        """Where ``config.toml`` and ``credentials.json`` are."""
+        return Path(paths.directory("config", self.env))
+
+    @property
+    def state_dir(self) -> Path:
+        """Cursors, the last upload, upload ledgers, ``crash.log``."""
+        return Path(paths.directory("state", self.env))
+
+    @property
+    def cache_dir(self) -> Path:
+        """What may be deleted at any time: words for completion."""
+        return Path(paths.directory("cache", self.env))
+
+    @property
+    def data_dir(self) -> Path:
+        """The data directory of the bundled server."""
+        return Path(paths.directory("data", self.env))
+
+    # --- who we are and whom we talk to ----------------------------------------------------------------------------
+
+    @cached_property
+    def config(self) -> "Config":
+        """The settings of ``config.toml``, read on first use."""
+        from docshare.cli.local.config import Config
+
+        config = Config.load(self.config_dir)
+        for key in config.strange:
+            self.warn(f"{config.path}: unknown key {key}")
+        return config
+
+    @cached_property
+    def connection(self) -> "Connection":
+        """The address and credential in effect, each with the place it came from."""
+        from docshare.cli.framework.connection import connect
+
+        return connect(self)
+
+    def client(self) -> "Client":
+        """A client of the server in effect.
+
+        Raises Stop (4) where no credential is known for that server: nothing is sent without one.
+        """
+        from docshare.cli.framework.connection import make_client
+
+        return make_client(self)
+
+    # --- standard output: data only --------------------------------------------------------------------------------
+
+    @cached_property
+    def out_screen(self) -> Screen:
+        """What standard output can show."""
+        return screen(self.stdout, self.stdout_tty, self.env, self.options.color)
+
+    def emit(self, data: Any, spec: "Spec") -> None:
+        """Print one object or a list of them as the format options ask."""
+        self.emitter(spec).emit(data)
+
+    def emitter(self, spec: "Spec") -> "Emitter":
+        """The printer itself, for commands that print row by row (``emitter.row(...)`` flushes each)."""
+        from docshare.cli.terminal.output import Emitter
+
+        return Emitter(self, spec)
+
+    def print(self, text: str) -> None:
+        """One line of data on standard output."""
+        self.write(text + "\n")
+
+    def write(self, data: str | bytes) -> None:
+        """Data on standard output as it is; raises ClosedPipe when nobody reads any more."""
+        try:
+            if isinstance(data, bytes):
+                self.stdout.flush()
+                binary(self.stdout).write(data)
+            else:
+                self.stdout.write(data)
+        except BrokenPipeError:
+            raise ClosedPipe from None
+        except OSError as error:
+            raise _unwritable(error) from error
+
+    def flush(self) -> None:
+        """Push standard output out, now."""
+        try:
+            self.stdout.flush()
+        except BrokenPipeError:
+            raise ClosedPipe from None
+        except OSError as error:
+            raise _unwritable(error) from error
+        self.unsent.clear()
+
+    # --- standard error: for people --------------------------------------------------------------------------------
+
+    @cached_property
+    def err_screen(self) -> Screen:
+        """What standard error can show."""
+        return screen(self.stderr, self.stderr_tty, self.env, self.options.color)
+
+    def err(self, text: str, role: str = "") -> None:
+        """One line for a person, cleaned of terminal controls; never silenced. A closed stderr is no reason to fail."""
+        if self.log is not None:
+            self.log(self.safe(text), role)
+            return
+        self.err_raw(self.err_screen.paint(role, self.safe(text)) + "\n")
+
+    def err_raw(self, text: str) -> None:
+        """Text on standard error as it is (progress bars, prompts); the caller has cleaned it."""
+        try:
+            self.stderr.write(text)
+            self.stderr.flush()
+        except (OSError, ValueError):
+            return
+
+    def note(self, text: str) -> None:
+        """A remark; ``--quiet`` silences it."""
+        if not self.options.quiet:
+            self.err(text, "dim")
+
+    def warn(self, text: str) -> None:
+        """Something the user should know; ``--quiet`` does not silence it."""
+        self.err(f"warning: {text}", "warn")
+
+    def trace(self, text: str, level: int = 1) -> None:
+        """A line for ``-v`` (level 1) or ``-vv`` (level 2)."""
+        if self.options.verbose >= level:
+            self.err(text, "dim")
+
+    def safe(self, text: str) -> str:
+        """``text`` for a terminal: one line, no controls, no secret."""
+        return clean(self.redact(text))
+
+    def redact(self, text: str) -> str:
+        """``text`` without any secret this run has come to know."""
+        for secret in self.secrets:
+            text = text.replace(secret, "***")
+        return text
+
+    # --- may we ask? -----------------------------------------------------------------------------------------------
+
+    @property
+    def in_ci(self) -> bool:
+        """Whether the environment says that nobody is watching."""
+        return on(self.env, "CI")
+
+    @property
+    def may_prompt(self) -> bool:
+        """Whether a question may be asked: terminals on both sides, and nothing said not to."""
+        silent = self.options.no_input or on(self.env, "DOCSHARE_NO_INPUT") or self.in_ci
+        return self.stdin_tty and self.stderr_tty and not silent
+
+
+def _unwritable(error: OSError) -> Stop:
+    return Stop(ExitCode.ERROR, f"cannot write to standard output: {error.strerror or error}", code=UNWRITABLE)
+
+
+def binary(stream: TextIO) -> IO[bytes]:
+    """The byte stream under a text stream."""
+    return stream.buffer
+
+
+def system_context() -> Context:
+    """The real world: this process's environment, streams and clock."""
+    streams = _stream("stdin"), _stream("stdout"), _stream("stderr")
+    terminals = streams[0].isatty(), streams[1].isatty(), streams[2].isatty()
+    for stream, terminal in zip(streams[1:], terminals[1:], strict=True):
+        _make_writable(stream, terminal)
+    return Context(
+        env=os.environ,
+        streams=streams,
+        terminals=terminals,
+        now=lambda: time.time_ns() // 1_000_000,
+        monotonic=time.monotonic,
+        sleep=time.sleep,
+        open_browser=_open_browser,
+    )
+
+
+def _stream(name: str) -> TextIO:
+    """A standard stream; a closed one becomes the null device, so that no socket gets its number. Data must not vanish,
+    so what stands for a closed standard output cannot be written to."""
+    stream: TextIO | None = getattr(sys, name)
+    if stream is None:
+        number = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+        stream = open(number, "r" if name == "stdin" else "w")  # noqa: SIM115 - lives as long as the process
+        setattr(sys, name, stream)
+    return stream
+
+
+class Help:
+    """Standard output for the help that Typer prints: what goes wrong with it is said as of any other data."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def write(self, text: str) -> int:
+        """As that of a stream; raises as ``Context.write``."""
+        self._context.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """As that of a stream; raises as ``Context.flush``."""
+        self._context.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context.stdout, name)
+
+
+def _make_writable(stream: TextIO, tty: bool) -> None:
+    """Pipes and files get UTF-8 unless PYTHONIOENCODING says otherwise; no character can fail to print."""
+    if tty or os.environ.get("PYTHONIOENCODING"):
+        stream.reconfigure(errors="replace")  # type: ignore[attr-defined]
+    else:
+        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[attr-defined]
+
+
+_active: list[Context] = []
+
+
+def current() -> Context:
+    """The context of the command that is running."""
+    return _active[-1]
+
+
+@contextmanager
+def activated(context: Context) -> Iterator[Context]:
+    """Make ``context`` the current one."""
+    _active.append(context)
+    try:
+        yield context
+    finally:
+        _active.pop()

@@ -1,0 +1,35 @@
+"""What commands read besides documents: files, and ``-`` for stdin."""
+
+from typing import TYPE_CHECKING
+
+from docshare.cli.framework.context import binary
+from docshare.cli.framework.exits import ExitCode, Stop
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+
+STDIN = "-"
+
+
+def read_text(context: "Context", source: str, what: str) -> str:
+    """The text of a file, ``-`` for stdin; Stop (2) naming ``what`` wanted it."""
+    try:
+        if source == STDIN:
+            return context.stdin.read()
+        with open(source, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise Stop(ExitCode.USAGE, f"{what}: cannot read {source}: {why}", code="local_file") from error
+
+
+def read_whole(context: "Context", source: str, what: str) -> bytes:
+    """The bytes of a file (``-``: stdin); Stop (2) naming ``what`` wanted them."""
+    try:
+        if source == STDIN:
+            return binary(context.stdin).read()
+        with open(source, "rb") as file:
+            return file.read()
+    except OSError as error:
+        why = f"{what}: cannot read {source}: {error.strerror or error}"
+        raise Stop(ExitCode.USAGE, why, code="local_file") from error

@@ -1,0 +1,35 @@
+"""Credentials that are read from files: what stands on a command line is seen in lists of processes and histories."""
+
+from pathlib import Path
+
+from docshare.cli.framework.connection import keep_secret
+from docshare.cli.framework.context import Context, binary
+from docshare.cli.framework.exits import ExitCode, Stop
+
+_LONGEST = 16 * 1024  # bytes; no server takes more in a header
+
+
+def read_token(ctx: Context, source: str, option: str) -> str:
+    """The token in the file ``source`` (``-``: stdin), which from now on shows up in no message; ``option`` named it.
+
+    Stop (2) if it cannot be read, or holds no token.
+    """
+    try:
+        if source == "-":
+            raw = binary(ctx.stdin).read(_LONGEST + 1)
+        else:
+            with Path(source).open("rb") as file:
+                raw = file.read(_LONGEST + 1)
+    except OSError as error:
+        why = f"{option}: cannot read {source}: {error.strerror or error}"
+        raise Stop(ExitCode.USAGE, why, code="local_file") from error
+    token = raw.decode("utf-8", "replace").strip()
+    if not token or len(raw) > _LONGEST or not token.isascii() or not token.isprintable() or " " in token:
+        raise Stop(ExitCode.USAGE, f"{option}: {source} holds no token")
+    return keep_secret(ctx, token)
+
+
+def require_one_stdin(*sources: str | None) -> None:
+    """Stop (2) if more than one of ``sources`` is stdin."""
+    if sources.count("-") > 1:
+        raise Stop(ExitCode.USAGE, "only one of them can come from stdin")

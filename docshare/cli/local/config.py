@@ -1,0 +1,128 @@
+"""``config.toml``: settings that people write, by hand or with ``docshare profile``. Credentials live elsewhere.
+
+Only these commands write the file, one value at a time, and every comment and blank line stays where it was.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local.settings import SETTINGS
+
+FILE_NAME = "config.toml"
+_TOP_LEVEL: dict[str, type] = {"profile": str, "profiles": dict}
+
+
+class Config(NamedTuple):
+    """What the file says. ``profiles`` by name; ``strange``: remarks about keys nobody knows."""
+
+    path: Path
+    default_profile: str | None = None
+    profiles: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    strange: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, directory: Path) -> "Config":
+        """Read the file; a missing one is an empty one. Stop (2) if it is not TOML or a value has the wrong type."""
+        path = directory / FILE_NAME
+        data = _parsed(path, read_text(path))
+        _check(path, data, _TOP_LEVEL, "")
+        profiles = data.get("profiles", {})
+        strange = [key for key in data if key not in _TOP_LEVEL]
+        for name, values in profiles.items():
+            _check(path, {name: values}, {name: dict}, "profiles.")
+            _check(path, values, {key: row.kind for key, row in SETTINGS.items()}, f"profiles.{name}.")
+            strange += [f"profiles.{name}.{key}" for key in values if key not in SETTINGS]
+        return cls(path, data.get("profile"), profiles, tuple(strange))
+
+
+def read_text(path: Path) -> str:
+    """The file as it stands; a missing one is empty. Stop (2) if it cannot be read."""
+    try:
+        return path.read_bytes().decode("utf-8")  # line ends stay as they are
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise Stop(ExitCode.USAGE, f"cannot read {path}: {error}") from error
+
+
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    if not text:
+        return {}
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Stop(ExitCode.USAGE, f"{path}: {error}", hint="Correct the file by hand.") from error
+
+
+def _check(path: Path, values: Mapping[str, Any], kinds: Mapping[str, Any], prefix: str) -> None:
+    for key, kind in kinds.items():
+        value = values.get(key)
+        if value is None or (isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool)):
+            continue
+        words = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
+        raise Stop(ExitCode.USAGE, f"{path}: {prefix}{key} must be of type {words}", hint="Correct the file by hand.")
+
+
+def check_profile_name(name: str) -> str:
+    """``name`` if a profile may be called so, else Stop (2)."""
+    import re
+
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", name, re.ASCII):
+        raise Stop(ExitCode.USAGE, f"{name!r} is no name for a profile: use letters, digits, '-' and '_'")
+    return name
+
+
+def save_profile(directory: Path, name: str, values: Mapping[str, Any]) -> None:
+    """Add a profile or change the named values of one. The first profile ever becomes the default."""
+    from docshare.cli.local import toml_edit
+
+    check_profile_name(name)
+
+    def change(text: str, data: Mapping[str, Any]) -> str:
+        for key, value in values.items():
+            text = toml_edit.set_value(text, ("profiles", name), key, value)
+        return text if "profile" in data else toml_edit.set_value(text, (), "profile", name)
+
+    _edit(directory, change)
+
+
+def use_profile(directory: Path, name: str) -> None:
+    """Make ``name`` the default profile."""
+    from docshare.cli.local import toml_edit
+
+    _edit(directory, lambda text, _: toml_edit.set_value(text, (), "profile", name))
+
+
+def forget_value(directory: Path, profile: str | None, key: str) -> None:
+    """Take the value of ``key`` out of a profile, or (None) out of the top of the file."""
+    from docshare.cli.local import toml_edit
+
+    table = () if profile is None else ("profiles", profile)
+    _edit(directory, lambda text, _: toml_edit.remove_value(text, table, key))
+
+
+def remove_profile(directory: Path, name: str) -> None:
+    """Take a profile out of the file, and out of the default if it was that."""
+    from docshare.cli.local import toml_edit
+
+    def change(text: str, data: Mapping[str, Any]) -> str:
+        text = toml_edit.remove_table(text, ("profiles", name))
+        return toml_edit.remove_value(text, (), "profile") if data.get("profile") == name else text
+
+    _edit(directory, change)
+
+
+def _edit(directory: Path, change: Callable[[str, Mapping[str, Any]], str]) -> None:
+    from docshare.cli.local.storage import locked, replace_file
+
+    path = directory / FILE_NAME
+    with locked(directory / ".lock"):
+        text = read_text(path)
+        changed = change(text, _parsed(path, text))
+        if changed != text:
+            replace_file(path, changed)

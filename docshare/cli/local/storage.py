@@ -1,0 +1,98 @@
+"""Small files that must never be half written, and never be readable by others if they hold secrets."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from docshare.cli.framework.exits import ExitCode, Stop
+
+
+def make_directory(path: Path) -> None:
+    """Create a directory for this user alone (0700), parents too. Stop (2) if that is not possible."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def unwritable(path: Path, error: OSError) -> Stop:
+    """The refusal for a path that cannot be written."""
+    return Stop(ExitCode.USAGE, f"cannot write {path}: {error.strerror or error}")
+
+
+def replace_file(path: Path, content: str | bytes, *, private: bool = False) -> None:
+    """Write ``content`` (texts as UTF-8) to ``path`` so that readers see the old or the new file, never a part.
+
+    A symbolic link keeps pointing where it does, mode and owner of an existing file stay; a new or ``private`` file is
+    0600 from its first byte. Stop (2) if it cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    make_directory(target.parent)
+    temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
+    try:
+        _write(temporary, content.encode() if isinstance(content, str) else content)
+        _keep_identity(temporary, target, private)
+        os.replace(temporary, target)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        raise unwritable(path, error) from error
+
+
+def _write(path: Path, content: bytes) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _keep_identity(temporary: Path, target: Path, private: bool) -> None:
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        return
+    if not private:
+        os.chmod(temporary, old.st_mode & 0o777)
+    if hasattr(os, "chown"):
+        with suppress(PermissionError):  # only root may give a file away; the writer's own file is right already
+            os.chown(temporary, old.st_uid, old.st_gid)
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold the lock file ``path`` for this process; yields False if ``wait`` is off and somebody else holds it.
+
+    The kernel drops the lock with the process, so a crash leaves nothing to clean up.
+    """
+    make_directory(path.parent)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    try:
+        yield _lock(descriptor, wait)
+    finally:
+        os.close(descriptor)
+
+
+if os.name == "nt":  # pragma: no cover - the other half runs everywhere else
+    import msvcrt
+
+    def _lock(descriptor: int, wait: bool) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int, wait: bool) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            return False
+        return True

@@ -1,0 +1,164 @@
+"""The command tree as plain data, with every lazy command loaded: what man pages and completions are made from."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from docshare.cli.commands.api.request import METHODS
+from docshare.cli.commands.config.values import KEYS
+from docshare.cli.commands.doctor.command import GROUPS
+from docshare.cli.commands.events.cursor_files import FEEDS
+from docshare.cli.commands.events.selection import ALL
+from docshare.cli.commands.readership.sections import SECTIONS
+from docshare.cli.commands.settings import declarations
+from docshare.cli.commands.settings.clear_apply_copy import CLEAR_WORDS
+from docshare.cli.framework.app import build, spec_of
+from docshare.cli.framework.options import COLORS, FORMATS, PROGRESS
+from docshare.cli.main import REGISTRY, app
+from docshare.cli.terminal.output import Spec
+from docshare.cli.topics import TOPICS
+from docshare.contract.lint import CHECKS
+from docshare.contract.viewer import PRESETS, VIEWER_MODES
+from docshare.contract.webhooks import ACTIVITY_KINDS, DELIVERY_STATES, KINDS
+
+SHELLS = ("bash", "zsh", "fish", "powershell")
+
+# What completes a value: a fixed list of words, or words that ``docshare __complete KIND`` knows.
+_WORDS = {
+    "FORMAT": FORMATS,
+    "WHEN": COLORS,
+    "HOW": PROGRESS,
+    "SHELL": SHELLS,
+    "TOPIC": TOPICS,
+    "GROUP": tuple(GROUPS),
+    "MODE": VIEWER_MODES,
+    "LOOK": (*PRESETS, "none"),
+    "SETTING": tuple(declarations.ROWS),
+    "METHOD": METHODS,
+    "CONFIG": KEYS,
+    "SECTION": tuple(SECTIONS),
+    "KEY=VALUE": declarations.completions(),
+    "TYPE": (*FEEDS, ALL),
+    "EVENT": ACTIVITY_KINDS,
+    "CHECK": tuple(CHECKS),
+    "KIND": tuple(KINDS),
+    "STATE": DELIVERY_STATES,
+    "WORD": tuple(dict.fromkeys((*CLEAR_WORDS, *declarations.ROWS))),
+}
+_CACHED = {"FILE": "files", "VARIANT": "variants", "WEBHOOK": "webhooks", "PROFILE": "profiles"}
+_PATHS = ("PATH", "DIR", "F", "F.png", "F.html", "LOCAL", "BODY", "OUT", "IN")
+
+
+class Value(NamedTuple):
+    """How a value is completed: ``words``, cached words of a ``kind``, or both; or (``path``) a local file."""
+
+    words: tuple[str, ...] = ()
+    kind: str = ""
+    path: bool = False
+
+
+class Option(NamedTuple):
+    """``names``: its spellings, long ones first; ``metavar``: empty if no value follows."""
+
+    names: tuple[str, ...]
+    metavar: str
+    help: str
+    default: str
+    env: str
+    value: Value | None
+
+
+class Argument(NamedTuple):
+    """One argument as it stands in the synopsis."""
+
+    metavar: str
+    help: str
+    required: bool
+    many: bool
+    value: Value
+
+
+class Command(NamedTuple):
+    """``path``: the words behind ``docshare``; ``same_as``: the path of the command this is a short name of."""
+
+    path: tuple[str, ...]
+    help: str
+    options: tuple[Option, ...]
+    arguments: tuple[Argument, ...]
+    children: tuple["Command", ...]
+    spec: Spec | None
+    same_as: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The first line of the help."""
+        return self.help.split("\n", 1)[0]
+
+    def walk(self) -> Iterator["Command"]:
+        """This command and everything below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def resolved() -> Command:
+    """The whole tree, every module loaded."""
+    return _command(build(app), ())
+
+
+def global_options() -> tuple[Option, ...]:
+    """The options of the root; no command is loaded for it."""
+    return tuple(_option(param) for param in build(app).params if _is_option(param))
+
+
+def _command(command: Any, path: tuple[str, ...]) -> Command:
+    names = command.list_commands(None) if hasattr(command, "list_commands") else []
+    children = tuple(_command(command.get_command(None, name), (*path, name)) for name in names)
+    stub = next((stub for stub in REGISTRY if path == (stub.name,) and stub.inner), None)
+    return Command(
+        path=path,
+        help=_plain(command.help),
+        options=tuple(_option(param) for param in command.params if _is_option(param)),
+        arguments=tuple(_argument(param) for param in command.params if param.param_type_name == "argument"),
+        children=children,
+        spec=spec_of(command),
+        same_as=(stub.module.split(".")[3], stub.inner) if stub else (),
+    )
+
+
+def _plain(text: str | None) -> str:
+    """Help text without the marks that keep Click from rewrapping the examples."""
+    return (text or "").replace("\b\n", "").strip()
+
+
+def _is_option(param: Any) -> bool:
+    return param.param_type_name == "option" and not param.hidden
+
+
+def _option(param: Any) -> Option:
+    takes_value = not (param.is_flag or param.count)
+    metavar = (param.metavar or str(param.type.name).upper()) if takes_value else ""
+    names = sorted((*param.opts, *param.secondary_opts), key=lambda name: not name.startswith("--"))
+    env = param.envvar if isinstance(param.envvar, str) else ""
+    return Option(
+        tuple(names), metavar, param.help or "", _default(param), env, _value(metavar) if takes_value else None
+    )
+
+
+def _default(param: Any) -> str:
+    shown = param.default if not callable(param.default) else None
+    return "" if shown in (None, False, True, (), [], "") or param.count else str(shown)
+
+
+def _argument(param: Any) -> Argument:
+    metavar = re.sub(r"[\[\]{}]|\.\.\.", "", param.metavar or param.name.upper())
+    local = (param.metavar or "").startswith("[FILE")
+    value = Value(path=True) if local else _value(metavar)
+    return Argument(metavar, param.help or "", param.required, param.nargs == -1, value)
+
+
+def _value(metavar: str) -> Value:
+    names = metavar.split("|")
+    words = next((tuple(_WORDS[name]) for name in names if name in _WORDS), ())
+    kind = next((_CACHED[name] for name in names if name in _CACHED), "")
+    return Value(words, kind, path=metavar in _PATHS)

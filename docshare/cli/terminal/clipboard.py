@@ -1,0 +1,52 @@
+"""The clipboard, through whatever program the system has for it, else through the terminal itself."""
+
+import base64
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+
+_SECONDS = 5
+
+
+def copy(context: "Context", text: str) -> bool:
+    """Put ``text`` on the clipboard; False if there is no way to."""
+    for command in _commands(context):
+        program = shutil.which(command[0], path=context.env.get("PATH"))
+        if program is not None and _fed([program, *command[1:]], text):
+            return True
+    if not context.stderr_tty:
+        return False
+    # OSC 52: many terminals take this as "copy", also over SSH.
+    context.err_raw(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
+    return True
+
+
+def _commands(context: "Context") -> list[list[str]]:
+    if sys.platform == "darwin":
+        return [["pbcopy"]]
+    if sys.platform == "win32":
+        return [["clip.exe"]]
+    commands = [["wl-copy"]] if context.env.get("WAYLAND_DISPLAY") else []
+    if context.env.get("DISPLAY"):
+        commands += [["xclip", "-selection", "clipboard"], ["xsel", "--clipboard", "--input"]]
+    return commands
+
+
+def _fed(command: list[str], text: str) -> bool:
+    try:
+        # These programs stay behind to serve the clipboard, so they must not hold on to our output.
+        done = subprocess.run(
+            command,
+            input=text.encode(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

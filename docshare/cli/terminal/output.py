@@ -1,0 +1,389 @@
+"""Data on standard output: one ``emit`` for every command, so that none can forget a format.
+
+A ``Spec`` says which columns a person sees and which keys a script gets. On a terminal the default is a table; in a
+pipe it is ``plain``: tab-separated values without header, colour or truncation. ``--json`` is what the API sent.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.options import FORMATS
+from docshare.cli.local.settings import find
+from docshare.cli.terminal.text import clean
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+
+
+class Column(NamedTuple):
+    """One column of the table for people.
+
+    ``key`` the dotted key of the row; ``title`` its heading; ``kind`` how the value is shown: text, size (bytes), when
+    (relative time), moment (local time and relative), duration (milliseconds), flag (yes or no); ``role`` its colour;
+    ``rank``: on a narrow terminal the column with the highest rank goes first, 0 stays; ``flexible``: may be clipped;
+    ``show`` computes the text from the whole row instead.
+    """
+
+    key: str
+    title: str
+    kind: str = "text"
+    role: str = ""
+    rank: int = 0
+    flexible: bool = False
+    show: Callable[[Mapping[str, Any]], str] | None = None
+
+
+class Spec(NamedTuple):
+    """What a command prints.
+
+    ``table``: columns for people. ``plain``: keys for scripts, in an order that never changes. ``fields``: every key
+    that ``--fields`` knows. ``id``: the key that ``--format ids`` prints. ``empty``: said on stderr when a person gets
+    an empty list. ``human``: lines for people instead of the table (``row, context -> lines``). ``once``: keys of what
+    this command alone ever says, which goes to stderr where stdout cannot be written.
+    """
+
+    table: tuple[Column, ...] = ()
+    plain: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    id: str = ""
+    empty: str = ""
+    human: "Callable[[Mapping[str, Any], Context], Iterable[str]] | None" = None
+    once: tuple[str, ...] = ()
+
+    def known_fields(self) -> tuple[str, ...]:
+        """Every key that ``--fields`` may name, without doubles, in order."""
+        return tuple(dict.fromkeys((*self.plain, *self.fields)))
+
+
+class FieldsWanted(Exception):
+    """``--fields ?``: ``names`` are what the command could print."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        super().__init__()
+
+
+def dig(row: Any, key: str) -> Any:
+    """The value under a dotted key, or None."""
+    for part in key.split("."):
+        if isinstance(row, Mapping):
+            row = row.get(part)
+        elif isinstance(row, list) and part.isdecimal() and int(part) < len(row):
+            row = row[int(part)]
+        else:
+            return None
+    return row
+
+
+def value_of(row: Mapping[str, Any], key: str) -> Any:
+    """The value of a row under ``key`` itself, as selected keys are stored, else under the dotted key, or None."""
+    return row[key] if key in row else dig(row, key)
+
+
+def cell(value: Any) -> str:
+    """A value as scripts get it: absent is empty, words and numbers bare, anything deeper as compact JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    import json
+
+    return clean(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+class Emitter:
+    """Prints rows as the options ask. Made before the work starts, so that a bad option stops it in time."""
+
+    def __init__(self, context: "Context", spec: Spec) -> None:
+        self._ctx = context
+        self._spec = spec
+        self._format = chosen_format(context)
+        self._fields = chosen_fields(context, spec)
+        self._query = compiled_query(context.options.query)
+        self._template = compiled_template(context.options.template, () if self._query else spec.known_fields())
+        self._begun = False
+        if self._format == "ids" and not spec.id:
+            raise Stop(ExitCode.USAGE, "this command has no ids to print; use another --format")
+
+    @property
+    def format(self) -> str:
+        """The format in effect: one of ``options.FORMATS``."""
+        return self._format
+
+    @property
+    def natural(self) -> bool:
+        """Whether nobody asked for another shape than the one that suits the stream."""
+        suits = "table" if self._ctx.stdout_tty else "plain"
+        return self._format == suits and self._template is None and not self._reshaped
+
+    @property
+    def for_people(self) -> bool:
+        """Whether the output is what a person reads on a terminal, with nothing that reshapes it."""
+        return self._format == "table" and self._template is None and not self._reshaped
+
+    def emit(self, data: Any) -> None:
+        """Print one object, or a list of objects, as a whole."""
+        self._keep(data)
+        data = self._asked(data)
+        if self._template is not None:
+            self._print_lines(self._template(row) for row in as_rows(data))
+        elif self._format == "json":
+            self._ctx.print(self._json(data, pretty=self._ctx.stdout_tty))
+        elif self._format == "jsonl":
+            self._print_lines(self._json(row) for row in (data if isinstance(data, list) else [data]))
+        elif self._format == "table":
+            self._table(data)
+        else:
+            self._flat(data)
+
+    def row(self, row: Any) -> None:
+        """Print one row of many, now. ``--json`` means one line of JSON per row here."""
+        self._keep(row)
+        row = self._asked(row)
+        if self._template is not None:
+            self._ctx.print(self._template(row))
+        elif self._format in ("json", "jsonl"):
+            self._ctx.print(self._json(row))
+        elif self._format == "table" and self._spec.human is not None and isinstance(row, Mapping) and not self._fields:
+            self._print_lines(self._spec.human(row, self._ctx))
+        else:
+            self._flat([row])
+        self._ctx.flush()
+
+    def _keep(self, data: Any) -> None:
+        for row in as_rows(data) if self._spec.once else ():
+            self._ctx.unsent += [str(row[key]) for key in self._spec.once if row.get(key)]
+
+    def _asked(self, data: Any) -> Any:
+        if self._query is not None:
+            data = run_query(self._query, data)
+        if not self._fields:
+            return data
+        if isinstance(data, list):
+            return [self._picked(row) for row in data]
+        return self._picked(data)
+
+    def _picked(self, row: Any) -> Any:
+        found = {key: dig(row, key) for key in self._fields}
+        return {key: value for key, value in found.items() if value is not None}
+
+    def _print_lines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._ctx.print(line)
+
+    def _json(self, data: Any, *, pretty: bool = False) -> str:
+        ascii_only = self._ctx.stdout_tty or not self._ctx.out_screen.unicode
+        return json_text(data, ascii_only=ascii_only, pretty=pretty)
+
+    def _table(self, data: Any) -> None:
+        from docshare.cli.terminal import table
+
+        if isinstance(data, Mapping) and self._spec.human is not None and not self._reshaped:
+            self._print_lines(self._spec.human(data, self._ctx))
+        elif isinstance(data, Mapping):
+            self._print_lines(table.pairs(self._columns([data]), data, self._ctx))
+        elif data or not self._spec.empty:
+            rows = as_rows(data)
+            self._print_lines(table.lines(self._columns(rows), rows, self._ctx))
+        elif self._spec.empty:
+            self._ctx.note(self._spec.empty)
+
+    @property
+    def _reshaped(self) -> bool:
+        return bool(self._fields) or self._query is not None
+
+    def _columns(self, rows: Sequence[Any]) -> tuple[Column, ...]:
+        if not self._reshaped and self._spec.table:
+            return self._spec.table
+        known = {column.key: column for column in self._spec.table}
+        keys = self._fields or tuple(dict.fromkeys(key for row in rows for key in row))
+        return tuple(known.get(key, Column(key, clean(key).upper(), flexible=True)) for key in keys)
+
+    def _flat(self, data: Any) -> None:
+        rows = as_rows(data)
+        if self._format == "ids":
+            self._print_lines(cell(dig(row, self._spec.id)) for row in rows)
+        elif isinstance(data, Mapping) and self._format == "plain" and not self._fields and not self._bare:
+            first = () if self._reshaped else self._spec.plain
+            keys = dict.fromkeys((*first, *(key for key in data if not _is_spread(data[key], key, first))))
+            found = {key: value_of(data, key) for key in keys}
+            self._print_lines(f"{clean(key)}\t{cell(value)}" for key, value in found.items() if value is not None)
+        else:
+            self._delimited(rows)
+
+    @property
+    def _bare(self) -> bool:
+        """Whether an object is its one value: ``key=$(docshare admin key create ...)``."""
+        return len(self._spec.plain) == 1 and self._query is None
+
+    def _delimited(self, rows: Sequence[Any]) -> None:
+        keys = self._fields
+        if not keys and self._query is None:
+            keys = self._spec.plain
+        if not keys:
+            keys = tuple(dict.fromkeys(key for row in rows for key in row))
+        header = self._ctx.options.header
+        if (self._format != "plain" if header is None else header) and not self._begun:
+            self._line(keys)
+        self._begun = True
+        for row in rows:
+            self._line([value_of(row, key) for key in keys])
+
+    def _line(self, values: Sequence[Any]) -> None:
+        if self._format == "csv":
+            self._ctx.print(csv_line(values, raw=self._ctx.options.raw_csv))
+        else:
+            self._ctx.print("\t".join(cell(value) for value in values))
+
+
+def _is_spread(value: Any, key: str, keys: Sequence[str]) -> bool:
+    """Whether the object under ``key`` is printed already, value by value, under dotted ``keys``."""
+    return isinstance(value, Mapping) and bool(value) and all(f"{key}.{below}" in keys for below in value)
+
+
+def as_rows(data: Any) -> list[Any]:
+    """Anything as a list of mappings: a bare value becomes ``{"value": it}``, a list ``{"0": .., "1": ..}``."""
+    if data is None:
+        return []
+    return [_as_row(row) for row in (data if isinstance(data, list) else [data])]
+
+
+def _as_row(row: Any) -> Mapping[str, Any]:
+    if isinstance(row, Mapping):
+        return row
+    if isinstance(row, list):
+        return {str(index): value for index, value in enumerate(row)}
+    return {"value": row}
+
+
+def json_text(data: Any, *, ascii_only: bool, pretty: bool = False) -> str:
+    """``data`` as JSON. On a terminal only ASCII, so that no character of it can steer the terminal."""
+    import json
+
+    shape: dict[str, Any] = {"indent": 2} if pretty else {"separators": (",", ":")}
+    if not ascii_only:
+        text = json.dumps(data, ensure_ascii=False, **shape)
+        if _encodable(text):
+            return text
+    return json.dumps(data, ensure_ascii=True, **shape)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate out of "\ud800" in the server's JSON
+        return False
+    return True
+
+
+def csv_line(values: Sequence[Any], *, raw: bool) -> str:
+    """One line of CSV. Texts come from readers and may start like a formula; a quote keeps a spreadsheet from running
+    it, unless ``raw``."""
+    import csv
+    import io
+
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(cell(value) if raw else neutral(value) for value in values)
+    return out.getvalue()
+
+
+def neutral(value: Any) -> str:
+    """A cell whose text a spreadsheet takes for a text, even if it starts like a formula."""
+    from docshare.contract import sheets
+
+    text = cell(value)
+    return f"'{text}" if isinstance(value, str) and sheets.starts_formula(value) else text
+
+
+def says_json(context: "Context") -> bool:
+    """Whether this very line asks for JSON: what prints a text and no rows heeds nothing else, or a profile that likes
+    JSON would spoil the scripts and manuals of its owner."""
+    return context.options.format in ("json", "jsonl")
+
+
+def chosen_format(context: "Context") -> str:
+    """The format in effect: option, then environment, then profile, then what suits the stream."""
+    options = context.options
+    if options.template is not None and options.format is not None:
+        raise Stop(ExitCode.USAGE, "--template and --format (or --json) exclude each other")
+    if options.format is not None:
+        return options.format
+    setting = find(context, "format")
+    if setting.value is not None and options.query is None:
+        if setting.value not in FORMATS:
+            raise Stop(
+                ExitCode.USAGE,
+                f"unknown format {setting.value!r} from {setting.origin}",
+                hint=f"Use one of {', '.join(FORMATS)}.",
+            )
+        return str(setting.value)
+    if options.query is not None:
+        return "json"
+    return "table" if context.stdout_tty else "plain"
+
+
+def chosen_fields(context: "Context", spec: Spec) -> tuple[str, ...]:
+    """The keys asked for with ``--fields``; Stop (2) for a key that the command does not have."""
+    if not context.options.fields:
+        return ()
+    if context.options.fields.strip() == "?":
+        raise FieldsWanted(spec.known_fields())
+    keys = tuple(key.strip() for key in context.options.fields.split(",") if key.strip())
+    known = spec.known_fields()
+    strange = [key for key in keys if known and key.split(".")[0] not in known]
+    if strange and context.options.query is None:
+        raise Stop(ExitCode.USAGE, f"no such field: {', '.join(strange)}", hint=f"Fields: {', '.join(known)}.")
+    return keys
+
+
+def compiled_query(text: str | None, flag: str = "--query") -> Any:
+    """The JMESPath expression given with ``flag``, or None; Stop (2) if it is not one."""
+    if text is None:
+        return None
+    import jmespath
+    from jmespath.exceptions import JMESPathError
+
+    try:
+        return jmespath.compile(text)
+    except JMESPathError as error:
+        raise Stop(ExitCode.USAGE, f"bad {flag}: {_reason(error)}", hint="See: docshare help query.") from None
+
+
+def run_query(query: Any, data: Any, flag: str = "--query") -> Any:
+    """What the expression finds in ``data``."""
+    from jmespath.exceptions import JMESPathError
+
+    try:
+        return query.search(data)
+    except JMESPathError as error:
+        raise Stop(ExitCode.USAGE, f"{flag} failed: {_reason(error)}", hint="See: docshare help query.") from None
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what jmespath says; below it draws the expression with an arrow."""
+    said = str(error).partition("\n")[0].removeprefix("Invalid jmespath expression: ").removesuffix(", for expression:")
+    return said.removesuffix(":").strip()
+
+
+def compiled_template(text: str | None, known: Sequence[str] = ()) -> Callable[[Any], str] | None:
+    """What draws a row as ``--template`` says, or None; Stop (2) for a template with a stray brace, and for a key that
+    is not ``known``, where anything is."""
+    if text is None:
+        return None
+    from docshare.cli.terminal.template import parse
+
+    pieces = parse(text)
+    heads = {key.partition(".")[0] for key in known}
+    strange = next((key for literal, key in pieces if not literal and heads and key.split(".")[0] not in heads), None)
+    if strange is not None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(strange, known)
+        hint = f"Did you mean {{{near[0]}}}?" if near else f"Fields: {', '.join(known)}."
+        raise Stop(ExitCode.USAGE, f"--template: no such field: {strange}", hint=hint)
+    return lambda row: "".join(piece if literal else cell(dig(row, piece)) for literal, piece in pieces)

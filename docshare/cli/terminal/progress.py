@@ -1,0 +1,168 @@
+"""Progress on standard error: a bar for a person who watches, a sparse line for a log, nothing for a short job."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from docshare.cli.terminal.text import cell_width, clean, clip, human_duration, human_size
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+
+_REDRAW = 0.1  # seconds between two drawings of the bar
+_QUIET_START = 10.0  # seconds of silence before the first plain line
+_LINE_EVERY = 30.0  # seconds, and
+_LINE_STEP = 0.25  # this much more done: both must have passed for the next plain line
+_BAR = 24  # cells
+_STAGE_EVERY = {"bar": 1.0, "plain": 30.0}  # seconds between two signs that a stage goes on
+_CLEAR = "\r\x1b[K"
+
+
+def mode(context: "Context") -> str:
+    """How progress is shown now: bar, plain, json or none."""
+    if context.options.quiet:
+        return "none"
+    if context.options.progress != "auto":
+        return context.options.progress
+    watched = context.stderr_tty and not context.in_ci and context.env.get("TERM") != "dumb"
+    return "bar" if watched else "plain"
+
+
+class Progress:
+    """The progress of one transfer. ``total`` in bytes, None where it is not known; with ``counted`` it is a number of
+    things instead."""
+
+    def __init__(self, context: "Context", label: str, total: int | None, *, counted: bool = False) -> None:
+        self._ctx = context
+        self._amount: Callable[[int], str] = str if counted else human_size
+        self._counted = counted
+        self._label = clean(label)
+        self._total = total
+        self._done = 0
+        self._stage = ""
+        self._stage_began = 0.0
+        self._stage_over = threading.Event()
+        self._watch: threading.Thread | None = None
+        self._staging = threading.Lock()  # uploads that run side by side share one progress
+        self._mode = mode(context)
+        self._began = context.monotonic()
+        self._drawn = self._began - _REDRAW if self._mode == "bar" else self._began + _QUIET_START - _LINE_EVERY
+        self._drawn_share = -1.0
+        self._visible = False
+
+    def of(self, total: int) -> None:
+        """The total, where it comes to be known only on the way."""
+        self._total = total
+
+    def add(self, count: int) -> None:
+        """``count`` more are through."""
+        self.at(self._done + count)
+
+    def at(self, done: int) -> None:
+        """So many are through in all (fewer than before when a transfer starts again)."""
+        self._done = done
+        self._tick()
+
+    def stage(self, words: str) -> None:
+        """All bytes are through and something else takes its time, such as "processing on server"; empty when that has
+        ended. How long it has been going on is shown for as long as it does."""
+        with self._staging:
+            self._end_stage()
+            self._stage, self._stage_began = words, self._ctx.monotonic()
+            if self._mode == "bar":
+                self._draw()
+            elif self._mode == "json":
+                self._say_json()
+            if words and self._mode in _STAGE_EVERY:
+                self._watch = threading.Thread(target=self._watch_stage, args=(self._stage_over,), daemon=True)
+                self._watch.start()
+
+    def close(self) -> None:
+        """Take the bar away; what was achieved is for the command to say."""
+        with self._staging:
+            self._end_stage()
+        if self._visible:
+            self._ctx.err_raw(_CLEAR)
+            self._visible = False
+
+    def _watch_stage(self, over: threading.Event) -> None:
+        while not over.wait(_STAGE_EVERY[self._mode]):
+            if self._mode == "bar":
+                self._draw()
+            else:
+                self._ctx.err(f"{self._label}: {self._staged()}")
+
+    def _end_stage(self) -> None:
+        self._stage_over.set()
+        if self._watch is not None:
+            self._watch.join()
+        self._watch, self._stage_over, self._stage = None, threading.Event(), ""
+
+    def _staged(self) -> str:
+        """The stage, and from its first second on for how long it has been going on."""
+        elapsed = int((self._ctx.monotonic() - self._stage_began) * 1000)
+        return f"{self._stage}, {human_duration(elapsed)}" if self._stage and elapsed >= 1000 else self._stage
+
+    def _tick(self) -> None:
+        now = self._ctx.monotonic()
+        if self._mode == "bar" and now - self._drawn >= _REDRAW:
+            self._drawn = now
+            self._draw()
+        elif self._mode in ("plain", "json") and now - self._drawn >= _LINE_EVERY and self._grown():
+            self._drawn, self._drawn_share = now, self._share
+            if self._mode == "json":
+                self._say_json()
+            else:
+                self._ctx.err(self._words())
+
+    @property
+    def _share(self) -> float:
+        return min(self._done / self._total, 1.0) if self._total else 0.0
+
+    def _grown(self) -> bool:
+        return self._total is None or self._drawn_share < 0 or self._share - self._drawn_share >= _LINE_STEP
+
+    def _words(self) -> str:
+        if self._total is None:
+            return f"{self._label}: {self._amount(self._done)}"
+        amount = f"{self._amount(self._done)} of {self._amount(self._total)}"
+        return f"{self._label}: {self._share:.0%}, {amount}, {self._rate()}"
+
+    def _rate(self) -> str:
+        elapsed = max(self._ctx.monotonic() - self._began, 0.001)
+        rate = self._done / elapsed
+        left = human_duration(int((self._total - self._done) / rate * 1000)) if self._total and rate > 0 else ""
+        speed = "" if self._counted else f"{human_size(int(rate))}/s"
+        return ", ".join(filter(None, (speed, left and f"{left} left")))
+
+    def _draw(self) -> None:
+        screen = self._ctx.err_screen
+        tail = self._staged() or (self._rate() if self._done else "")
+        if self._total:
+            filled = int(self._share * _BAR)
+            bar = screen.glyph("█") * filled + screen.glyph("░") * (_BAR - filled)
+            tail = f"{bar} {self._share:4.0%}  {tail}"
+        elif not self._stage:
+            tail = f"{self._amount(self._done)}  {tail}"
+        room = screen.width - 1
+        name = f"{self._done} of {self._total} {self._label}" if self._counted else self._label
+        label = clip(name, max(room - cell_width(tail) - 2, 8), screen.glyph("…"))
+        self._ctx.err_raw(_CLEAR + clip(f"{label}  {tail}", room, ""))
+        self._visible = True
+
+    def _say_json(self) -> None:
+        import json
+
+        state = {"label": self._label, "done": self._done, "total": self._total, "stage": self._stage or "transfer"}
+        self._ctx.err_raw(json.dumps({"progress": state}) + "\n")
+
+
+@contextmanager
+def shown(context: "Context", label: str, total: int | None, *, counted: bool = False) -> Iterator[Progress]:
+    """Progress for the time of a block; the bar is gone afterwards, whatever happens."""
+    progress = Progress(context, label, total, counted=counted)
+    try:
+        yield progress
+    finally:
+        progress.close()

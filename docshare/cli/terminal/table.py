@@ -1,0 +1,111 @@
+"""Tables for people on a terminal: aligned, as wide as the terminal, ids never cut. Rich draws them, and only them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from docshare.cli.terminal.text import cell_width, human_duration, human_size, local_time, relative
+from docshare.contract.wire import parse_instant
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+    from docshare.cli.terminal.capabilities import Screen
+    from docshare.cli.terminal.output import Column
+
+_GAP = 2
+_NARROWEST = 8  # cells that a flexible column keeps
+_READABLE = 12  # cells below which another column is left out instead
+_STYLES = {"ok": "green", "warn": "yellow", "error": "bold red", "dim": "dim", "id": "cyan", "bold": "bold"}
+
+
+def lines(columns: "Sequence[Column]", rows: Sequence[Mapping[str, Any]], context: "Context") -> Iterator[str]:
+    """A header and one line per row; a column that is empty in every row is left out."""
+    cells = {column: [shown(column, row, context) for row in rows] for column in columns}
+    cells = {column: texts for column, texts in cells.items() if any(texts) or not rows}
+    return (line.rstrip() for line in _drawn(cells, context.out_screen).splitlines())
+
+
+def _drawn(cells: "dict[Column, list[str]]", screen: "Screen") -> str:
+    from io import StringIO
+
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    widths = {column: max(map(cell_len, (column.title, *texts))) for column, texts in cells.items()}
+    kept, width = _fitted(widths, screen.width)
+    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="dim")
+    for column, least in kept.items():
+        # Rich takes room only from columns that may wrap; the texts in them say that they are cut instead.
+        title = Text(column.title, no_wrap=True, overflow="ellipsis")
+        table.add_column(title, no_wrap=not column.flexible, min_width=least)
+    styles = [_STYLES.get(column.role, "") for column in kept]
+    for row in zip(*(cells[column] for column in kept), strict=True):
+        texts = zip(row, styles, strict=True)
+        table.add_row(*(Text(text, style, no_wrap=True, overflow="ellipsis") for text, style in texts))
+    paper = StringIO()
+    # Every fact is given, so that Rich takes none from the environment. "Terminal" is about more than colour: with
+    # TERM=dumb it would set the width to 80.
+    Console(
+        file=paper, width=width, color_system="standard" if screen.color else None, no_color=not screen.color,
+        force_terminal=False, legacy_windows=False, markup=False, emoji=False, highlight=False,
+    ).print(table)  # fmt: skip
+    return paper.getvalue() if screen.unicode else paper.getvalue().replace("…", "~")
+
+
+def pairs(columns: "Sequence[Column]", row: Mapping[str, Any], context: "Context") -> Iterator[str]:
+    """One object as aligned pairs of title and value; empty values are left out."""
+    cells = [(column, shown(column, row, context)) for column in columns]
+    kept = [(column, text) for column, text in cells if text]
+    width = max((cell_width(column.title) for column, _ in kept), default=0)
+    screen = context.out_screen
+    for column, text in kept:
+        label = screen.paint("dim", column.title + " " * (width - cell_width(column.title)))
+        yield f"{label}  {screen.paint(column.role, text)}"
+
+
+def shown(column: "Column", row: Mapping[str, Any], context: "Context") -> str:
+    """The text of one cell."""
+    from docshare.cli.terminal.output import cell, value_of
+
+    if column.show is not None:
+        return cell(column.show(row))
+    value = value_of(row, column.key)
+    if column.kind == "flag":
+        return {True: "yes", False: "no"}.get(value, "")
+    if isinstance(value, bool) or value is None:
+        return cell(value)
+    if isinstance(value, int) and column.kind in _NUMBERS:
+        return _NUMBERS[column.kind](value)
+    if isinstance(value, str) and column.kind in ("when", "moment"):
+        return _time(column.kind, value, context) or cell(value)
+    return cell(value)
+
+
+_NUMBERS = {"size": human_size, "duration": human_duration}
+
+
+def _time(kind: str, value: str, context: "Context") -> str:
+    moment = parse_instant(value)
+    if moment is None:
+        return ""
+    away = relative(moment, context.now())
+    return away if kind == "when" else f"{local_time(moment)} ({away})"
+
+
+def _fitted(widths: "dict[Column, int]", room: int) -> "tuple[dict[Column, int], int]":
+    """The columns that fit, the least important gone first, each with the least width it may get; and the width to
+    draw them in, which is more than ``room`` where nothing is left to cut."""
+    kept = dict(widths)
+    while len(kept) > 1 and _together(_least(kept, _READABLE)) > room and any(column.rank for column in kept):
+        del kept[max(kept, key=lambda column: column.rank)]
+    least = _least(kept, _NARROWEST)
+    return least, max(room, _together(least))
+
+
+def _least(widths: "dict[Column, int]", flexible: int) -> "dict[Column, int]":
+    return {column: min(width, flexible) if column.flexible else width for column, width in widths.items()}
+
+
+def _together(widths: "dict[Column, int]") -> int:
+    return sum(widths.values()) + _GAP * (len(widths) - 1)

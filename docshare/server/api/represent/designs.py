@@ -1,0 +1,33 @@
+"""What the design tool is told of a design, as JSON of the contract."""
+
+from typing import Any
+
+from docshare.contract.wire import present
+from docshare.server.api.represent.resources import share_url
+from docshare.server.services.designs.publish import Status
+
+
+def qr_url(base_url: str, short_id: str) -> str:
+    """Where anybody gets the QR code of a link."""
+    return f"{base_url}/api/files/{short_id}/qr-code"
+
+
+def status(base_url: str, told: Status) -> dict[str, Any]:
+    """The design status. Spec gap: its names; of a design without a link those of the link are absent."""
+    link, owner = told.link, told.owner
+    known: dict[str, Any] = {
+        "claimed": link is not None and link.claimed,
+        "connectedAccountIsOwner": owner,
+        "publishedByOther": told.by_other,
+    }
+    if link is not None:
+        known |= {
+            "contentVersion": link.content_version,
+            "viewCount": link.view_count if told.whole else None,
+            "uuid": link.uuid if told.whole else None,
+            "shortId": link.short_id if told.whole else None,
+            "shareUrl": share_url(base_url, link.short_id),
+            "qrUrl": qr_url(base_url, link.short_id),
+            "claimToken": told.claim_token,
+        }
+    return present(known)

@@ -1,0 +1,176 @@
+"""The readership of a file as JSON (section Readership report; gap choices: Readership report, Additions)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from docshare.contract.features import REPORT_SECTIONS, REPORT_SUMMARY, keys_for
+from docshare.contract.plans import Plan
+from docshare.contract.wire import instant, present
+from docshare.server.api.represent import resources
+from docshare.server.services.readership.report import Breakdown, PageReaders, People, Report, Summary
+from docshare.server.services.readership.sessions import Account, BeaconRow, PageRow, SessionRow
+
+
+def report(base_url: str, found: Report) -> dict[str, Any]:
+    """The report; what is above its plan is absent, and so is ``effectivePages`` without a page range."""
+    sections = {
+        "tier": found.plan.tier,
+        "summary": _only(REPORT_SUMMARY, found, _summary(found.summary)),
+        "file": resources.file(base_url, found.file),
+        "effectivePages": found.shown,
+        **(_breakdown(found.breakdown) if found.breakdown else {}),
+        **(_people(found.people) if found.people else {}),
+    }
+    return present(_only(REPORT_SECTIONS, found, sections))
+
+
+def pages(rows: Sequence[PageReaders]) -> dict[str, Any]:
+    """Per-page readership (section Per-page readership); every page is listed."""
+    return {
+        "totalPages": len(rows),
+        "pages": [
+            {"pageNumber": row.page, "views": row.views, "avgDurationMs": row.mean_ms, "backTurns": row.back}
+            for row in rows
+        ],
+    }
+
+
+def stream_row(row: SessionRow, seen: Sequence[PageRow]) -> dict[str, Any]:
+    """One row of the stream of sessions."""
+    times = [{"page": page.page, "timeMs": page.time_ms} for page in seen]
+    return {"id": row.id, **session(row), "pages": times}
+
+
+def uncounted_row(row: SessionRow, klass: str, reason: str) -> dict[str, Any]:
+    """One session that was not counted, and why."""
+    return {**session(row), "class": klass, "reason": reason}
+
+
+def session(row: SessionRow) -> dict[str, Any]:
+    """A session as in the report."""
+    return present(
+        {
+            "sessionId": row.uuid,
+            "startedAt": instant(row.started_at),
+            "totalTimeMs": row.time_ms,
+            "pagesViewed": row.pages_viewed,
+            "country": row.country,
+            "deviceType": row.device,
+            "browser": row.browser,
+            "returning": bool(row.came_back),
+            "email": row.email,
+            "name": row.name,
+            "fromInvite": row.invite is not None,
+            "inviteUuid": row.invite,
+            "variantUuid": row.variant,
+            "contentVersion": row.content_version,
+            "shownPages": row.shown_pages,
+        }
+    )
+
+
+def account(found: Account) -> dict[str, Any]:
+    """One session with everything it was computed from."""
+    judged = found.judged
+    return present(
+        {
+            "id": found.row.id,
+            **session(found.row),
+            "class": judged.klass,
+            "reason": judged.reason,
+            "countedAt": resources.when(judged.counted_at),
+            "lastHeardAt": instant(judged.heard_at),
+            "endedAt": resources.when(judged.ended_at),
+            "visibleMs": judged.visible_ms,
+            "turns": judged.turns,
+            "backTurns": judged.back_turns,
+            "source": judged.source,
+            "referrer": judged.referrer,
+            "viewerMode": judged.viewer_mode,
+            "prefetched": bool(judged.prefetched),
+            "pages": [
+                {"page": page.page, "timeMs": page.time_ms, "views": page.views, "backTurns": page.back}
+                for page in found.pages
+            ],
+            "beacons": [_beacon(beacon) for beacon in found.beacons],
+        }
+    )
+
+
+def _beacon(row: BeaconRow) -> dict[str, Any]:
+    # Its body has the names under which it was sent; ``seq`` is one of them.
+    accepted = [
+        {"page": page.page, "ms": page.time_ms, "views": page.views, "back": page.back} for page in row.accepted
+    ]
+    return {"seq": row.seq, "receivedAt": instant(row.received_at), **row.body, "accepted": accepted}
+
+
+def _summary(found: Summary) -> dict[str, Any]:
+    return {
+        "totalViews": found.views,
+        "totalSessions": found.sessions,
+        "uniqueVisitors": found.visitors,
+        "uniqueCountries": found.countries,
+        "avgTimeMs": found.mean_ms,
+        "downloads": found.downloads,
+        "unconfirmedSessions": found.unconfirmed,
+        "medianTimeMs": found.median_ms,
+        "totalTurns": found.turns,
+        "completionRate": found.completion,
+        "backTurnShare": found.back_share,
+        "activeReaders": found.active,
+        "newSessions": found.sessions - found.came_back,
+        "returningSessions": found.came_back,
+        "invitedNotViewed": found.not_viewed,
+    }
+
+
+def _breakdown(found: Breakdown) -> dict[str, Any]:
+    return {
+        "viewsOverTime": [{"day": day, "count": count} for day, count in found.days],
+        "funnel": [{"page": step.page, "reached": step.reached, "pct": step.share} for step in found.funnel],
+        "referrers": _counts(found.referrers),
+        "browsers": _counts(found.browsers),
+        "sources": _counts(found.sources),
+        "viewerModes": _counts(found.viewer_modes),
+        "peakTimes": [{"dow": dow, "hour": hour, "count": count} for (dow, hour), count in found.hours.items()],
+        "devices": _counts(found.devices),
+        "countries": _counts(found.countries),
+        "uncounted": _counts(found.uncounted),
+    }
+
+
+def _people(found: People) -> dict[str, Any]:
+    return {
+        "sessions": [session(row) for row in found.sessions],
+        "hotspotTaps": [
+            {"hotspotUuid": row.uuid, "page": row.page, "label": row.label, "count": row.taps} for row in found.hotspots
+        ],
+        "ctaTaps": found.cta_taps,
+        "variants": [
+            present(
+                {
+                    "uuid": row.uuid,
+                    "label": row.label,
+                    "sessions": row.sessions,
+                    "avgTimeMs": row.mean_ms,
+                    "revoked": row.revoked_at is not None,
+                    "redacted": row.redacted_at is not None,
+                }
+            )
+            for row in found.variants
+        ],
+        "contacts": [
+            present({"fields": resources.gate_fields(row.fields), "createdAt": resources.when(row.created_at)})
+            for row in found.contacts
+        ],
+    }
+
+
+def _counts(counts: Mapping[str, int]) -> list[dict[str, Any]]:
+    return [{"label": label, "count": count} for label, count in counts.items()]
+
+
+def _only(table: dict[str, Plan], found: Report, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Of ``values``, what ``table`` lets the report's plan see, in its order."""
+    return {key: values[key] for key in keys_for(table, found.plan)}

@@ -1,0 +1,249 @@
+"""From rows to the JSON of the contract. This is the only place of the server that writes its key names."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from docshare.contract.plans import PLAN_LIMITS
+from docshare.contract.settings import SETTINGS
+from docshare.contract.wire import instant, present
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.events.activity_feed import ActivityRow
+from docshare.server.services.events.feed import Row
+from docshare.server.services.files import page_range
+from docshare.server.services.files.assets import AssetRow
+from docshare.server.services.files.files import FileRow, RevisionRow
+from docshare.server.services.links.downloads import warning
+from docshare.server.services.links.invites import InviteRow
+from docshare.server.services.links.public import Notice
+from docshare.server.services.links.variants import VariantRow
+
+_DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()}
+# Of pictures that were left out: named in a message, and listed.
+_NAMED, _LISTED = 3, 100
+_NAME_CHARS, _ADDRESS_CHARS = 60, 500
+_WHY = {
+    "expired": "The owner set a date for this link to end, and that date has passed.",
+    "burned": "This link could be opened a limited number of times, and all of them have been taken.",
+}
+
+
+def share_url(base_url: str, short_id: str) -> str:
+    """The address a reader opens."""
+    return f"{base_url}/{short_id}"
+
+
+def remarks(message: str, warning: str | None, pictures: Sequence[str]) -> dict[str, Any]:
+    """Return the ``message`` of a result, the ``warning`` about its document, and the linked pictures that its
+    conversion left out, if there are any."""
+    said = present({"message": message, "warning": warning})
+    return {**said, **_left_out(message, pictures)} if pictures else said
+
+
+def _left_out(message: str, pictures: Sequence[str]) -> dict[str, Any]:
+    named = ", ".join(address.replace("\\", "/").rpartition("/")[2][:_NAME_CHARS] for address in pictures[:_NAMED])
+    more = f" and {len(pictures) - _NAMED} more" if len(pictures) > _NAMED else ""
+    said = f"{message} Linked pictures were left out: {named}{more}."
+    return {"message": said, "leftOut": [address[:_ADDRESS_CHARS] for address in pictures[:_LISTED]]}
+
+
+def file(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = None) -> dict[str, Any]:
+    """The File object (section File); ``revisions`` stand on the detail only."""
+    settings = _DEFAULTS if row.settings == "{}" else {**_DEFAULTS, **json.loads(row.settings)}
+    return present(
+        {
+            "uuid": row.uuid,
+            "shortId": row.short_id,
+            "slug": row.slug,
+            "originalName": row.original_name,
+            "size": row.size,
+            "mimeType": row.mime_type,
+            "createdAt": instant(row.created_at),
+            "deleteAt": when(row.delete_at),
+            "viewCount": row.view_count,
+            "viewerMode": settings["viewerMode"],
+            "protected": bool(row.protected),
+            "allowDownload": settings["allowDownload"],
+            "requireEmail": settings["requireEmail"],
+            "notifyOnView": settings["notifyOnView"],
+            "contentVersion": row.content_version,
+            "revisions": None if revisions is None else [revision(entry) for entry in revisions],
+            # Spec gap: the remaining fields of the record.
+            "totalPages": row.total_pages,
+            "updatedAt": instant(row.updated_at),
+            "viewsConsumed": row.views_consumed,
+            "viewerSettings": settings["viewerSettings"],
+            "askReceipt": settings["askReceipt"],
+            "watermark": settings["watermark"],
+            "showExpiry": settings["showExpiry"],
+            "commentsEnabled": settings["commentsEnabled"],
+            "commentsAllowPublic": settings["commentsAllowPublic"],
+            "notifyOnComment": settings["notifyOnComment"],
+            "marksEnabled": settings["marksEnabled"],
+            "annotationsEnabled": settings["annotationsEnabled"],
+            "designToolUpdatesEnabled": settings["designToolUpdatesEnabled"],
+            "viewLimit": row.view_limit,
+            "burnedAt": when(row.burned_at),
+            "gateFields": settings["gateFields"],
+            "gateDomains": settings["gateDomains"],
+            "pageRange": settings["pageRange"],
+            "pageRangeEmpty": page_range.has_no_page(row.total_pages, settings["pageRange"]) or None,
+            "shareUrl": share_url(base_url, row.short_id),
+            "sha256": row.sha256,
+            "downloadWarning": warning(row.download_warning),
+        }
+    )
+
+
+def revision(row: RevisionRow) -> dict[str, Any]:
+    """One entry of ``revisions``."""
+    return {
+        "contentVersion": row.content_version,
+        "originalName": row.original_name,
+        "size": row.size,
+        "totalPages": row.total_pages,
+        "sha256": row.sha256,
+        "createdAt": instant(row.created_at),
+    }
+
+
+def variant(base_url: str, row: VariantRow) -> dict[str, Any]:
+    """The Variant object (section Variant)."""
+    overrides = json.loads(row.overrides)
+    return present(
+        {
+            "uuid": row.uuid,
+            "shortId": row.short_id,
+            "url": share_url(base_url, row.short_id),
+            "label": row.label,
+            "overrides": overrides,
+            "revoked": row.revoked_at is not None,
+            "redacted": row.redacted_at is not None,
+            "pageRangeEmpty": page_range.has_no_page(row.total_pages, overrides.get("pageRange")) or None,
+            "createdAt": instant(row.created_at),
+            "downloadWarning": warning(row.download_warning),
+        }
+    )
+
+
+def invite(base_url: str, row: InviteRow) -> dict[str, Any]:
+    """An invitation with its personal link. Spec gap: an addition."""
+    return present(
+        {
+            "uuid": row.uuid,
+            "email": row.email,
+            "name": row.name,
+            "url": share_url(base_url, row.short_id),
+            "createdAt": instant(row.created_at),
+            "viewedAt": when(row.viewed_at),
+        }
+    )
+
+
+def public_metadata(base_url: str, told: Notice) -> dict[str, Any]:
+    """What anybody may know of a living link. Spec gap: its fields."""
+    file, short_id, settings = told.link.file, told.link.short_id, told.settings
+    return present(
+        {
+            "shortId": short_id,
+            "originalName": None if told.nameless else file.original_name,
+            "size": file.size,
+            "totalPages": told.pages,
+            "viewerMode": settings["viewerMode"],
+            "allowDownload": settings["allowDownload"],
+            "protected": bool(file.protected),
+            "requireEmail": settings["requireEmail"],
+            "deleteAt": when(file.delete_at) if settings["showExpiry"] else None,
+            "shareUrl": share_url(base_url, short_id),
+        }
+    )
+
+
+def dead_link(told: Notice) -> dict[str, Any]:
+    """What is left of a link that has ended (section Errors)."""
+    return present(
+        {
+            "reason": told.link.state,
+            "why": _WHY[told.link.state],
+            "endedAt": when(told.ended_at),
+            "originalName": None if told.nameless else told.link.file.original_name,
+        }
+    )
+
+
+def asset(row: AssetRow) -> dict[str, Any]:
+    """The result of an asset upload. Spec gap: its fields."""
+    return {"assetId": row.uuid, "kind": row.kind, "mimeType": row.mime_type, "size": row.size}
+
+
+def account(caller: Caller, active_files: int) -> dict[str, Any]:
+    """The account record. Spec gap: its fields; ``subscription`` and ``tier`` say the same."""
+    limits = PLAN_LIMITS[caller.plan]
+    return {
+        "uuid": caller.uuid,
+        "name": caller.name,
+        "email": caller.email,
+        "subscription": caller.plan.tier,
+        "tier": caller.plan.tier,
+        "isAdmin": False,  # nobody administers an instance through the API; 'docshare admin' does
+        "created_at": instant(caller.created_at),
+        "limits": present(
+            {
+                "maxActiveFiles": limits.file_slots,
+                "maxUploadBytes": limits.stored_bytes,
+                "activeFiles": active_files,
+            }
+        ),
+    }
+
+
+def feed_row(stream: str, row: Row) -> dict[str, Any]:
+    """One row of the feed (section Event feed row); new keys go after ``type``."""
+    return _FEED_ROWS[stream](row)
+
+
+def _view_row(row: Row) -> dict[str, Any]:
+    ident, uuid, name, read_at, country, pages_viewed, time_ms = row
+    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": when(read_at), "country": country}
+    return present({**keys, "pagesViewed": pages_viewed, "timeMs": time_ms, "type": "view"})
+
+
+def _download_row(row: Row) -> dict[str, Any]:
+    ident, uuid, name, read_at, country = row
+    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": when(read_at), "country": country}
+    return present({**keys, "type": "download"})
+
+
+def _gate_row(row: Row) -> dict[str, Any]:
+    ident, uuid, name, read_at, fields = row
+    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": when(read_at), "type": "gate"}
+    return present({**keys, "fields": gate_fields(fields)})
+
+
+def activity_row(row: ActivityRow) -> dict[str, Any]:
+    """One row of the activity feed: the delivery envelope of its event and ``id``."""
+    return {
+        "id": row.id,
+        "event": row.event,
+        "timestamp": instant(row.happened_at),
+        "data": json.loads(row.data),
+    }
+
+
+_FEED_ROWS = {"view": _view_row, "download": _download_row, "gate": _gate_row}
+
+
+def gate_fields(stored: str | None) -> dict[str, str] | None:
+    """The captured values, None when there are none or they cannot be read."""
+    try:
+        fields = json.loads(stored or "{}")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
+        return None
+    return fields or None
+
+
+def when(millis: int | None) -> str | None:
+    """``millis`` on the wire, None as it is."""
+    return None if millis is None else instant(millis)

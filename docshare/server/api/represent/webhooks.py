@@ -1,0 +1,40 @@
+"""From rows to the JSON of webhooks (section Webhook)."""
+
+import json
+from typing import Any
+
+from docshare.contract.wire import instant, present
+from docshare.server.api.represent.resources import when
+from docshare.server.services.webhooks.send import Outcome
+from docshare.server.services.webhooks.webhooks import WebhookRow
+
+
+def webhook(row: WebhookRow) -> dict[str, Any]:
+    """The Webhook object as its creation answers it."""
+    return present(
+        {
+            "uuid": row.uuid,
+            "url": row.url,
+            "events": json.loads(row.events),
+            "format": row.format,
+            "active": row.disabled_at is None,
+            "createdAt": instant(row.created_at),
+            "fileUuid": row.file_uuid,
+        }
+    )
+
+
+def with_health(row: WebhookRow) -> dict[str, Any]:
+    """The Webhook object with how its deliveries go. Spec gap: the shape of the list."""
+    health = {
+        "failureCount": row.failure_count,
+        "lastDeliveryAt": when(row.last_delivery_at),
+        "lastStatus": row.last_status,
+        "disabledAt": when(row.disabled_at),
+    }
+    return webhook(row) | present(health)
+
+
+def test_result(outcome: Outcome) -> dict[str, Any]:
+    """How a test delivery went."""
+    return {"delivered": outcome.delivered, "status": outcome.status, "latencyMs": outcome.latency_ms}

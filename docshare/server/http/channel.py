@@ -1,0 +1,366 @@
+"""One connection of the listener: answers, refusals, and closing so that the other side can read them."""
+
+import fcntl
+import logging
+import socket
+import sys
+import termios
+from functools import partial
+from http.client import responses
+from selectors import EVENT_READ as READ
+from selectors import EVENT_WRITE as WRITE
+from typing import Any
+
+from waitress.channel import ClientDisconnected, HTTPChannel
+from waitress.task import Task, WSGITask
+
+from docshare.server.http.crowd import Phase
+from docshare.server.http.multipart import FORM, FORM_ERROR
+from docshare.server.http.request_parser import RequestParser
+from docshare.server.http.verdicts import Refuse
+
+LOGGER = logging.getLogger("docshare.listener")
+LINGER_SECONDS = 2.0
+LINGER_BYTES = 512 * 1024
+"""How much more of a refused body is thrown away so that its sender gets to read the answer: closing at once would
+make the kernel send a reset, and that may destroy the answer on its way."""
+TURN_BYTES = 1024 * 1024
+"""The loop sends no more of one answer before it looks at the other connections."""
+TOO_MUCH_SECONDS = 0.5
+"""An answer 429 or 503 is sent so much later. Its client then asks twice a second at most over one connection, and does
+not take from others the processor time that the answer was meant to save: twelve clients in a loop took most of a core.
+"""
+_TOO_MUCH = ("429", "503")
+_HEAD_BYTES = 8 * 1024
+"""So much is parsed at once of a header block: any number of requests may be pipelined behind it."""
+
+
+class _Marking:
+    """Puts the headers of the whole server on an answer, whoever drew it."""
+
+    channel: Any
+    response_headers: list[tuple[str, str]]
+
+    def build_response_header(self) -> bytes:
+        """Called once for each answer."""
+        self.response_headers.extend(self.channel.server.hooks.headers)
+        header: bytes = super().build_response_header()  # type: ignore[misc]  # of the task beside it
+        return header
+
+
+class RefusalTask(_Marking, Task):  # type: ignore[misc]  # waitress has no types
+    """Sends the answer of a request that the application never sees."""
+
+    complete = True
+
+    def execute(self) -> None:
+        """Called by waitress in a worker thread."""
+        if self.request.unread:
+            self.set_close_on_finish()
+        error = self.request.error
+        # waitress puts an error of its own here when an answer could not be written into a header block.
+        _answer(self, error if isinstance(error, Refuse) else self.request.draw(500, "The server failed."))
+
+
+class ApplicationTask(_Marking, WSGITask):  # type: ignore[misc]
+    """Runs the application, with the form of an upload in its environment."""
+
+    wrote_header: bool
+    status: str
+
+    def start(self) -> None:
+        """Called by waitress before ``execute``."""
+        super().start()
+        if self.request.unread or self.channel.server.stopping:
+            self.set_close_on_finish()
+
+    def build_response_header(self) -> bytes:
+        """Called once for each answer."""
+        if self.status.startswith(_TOO_MUCH):
+            self.channel.postpone(TOO_MUCH_SECONDS)
+        return super().build_response_header()
+
+    def get_environment(self) -> dict[str, Any]:
+        """The WSGI environment, with the form or what is wrong with it."""
+        environ: dict[str, Any] = super().get_environment()
+        if self.request.form is not None:
+            environ[FORM] = self.request.form
+        if self.request.form_error is not None:
+            environ[FORM_ERROR] = self.request.form_error
+        return environ
+
+    def execute(self) -> None:
+        """Called by waitress in a worker thread."""
+        # waitress itself would log the address of a request that fails, and an address holds link ids.
+        try:
+            self.request.settle()
+            if self.request.error is None:
+                super().execute()
+            else:
+                self.complete = True
+                _answer(self, self.request.error)
+        except ClientDisconnected:
+            self.close_on_finish = True
+        except Exception as error:  # noqa: BLE001 - the sender learns of it, and the log says why
+            failure = self.request.fail(error)
+            if not self.wrote_header:
+                self.complete = True
+                self.response_headers.clear()
+                self.set_close_on_finish()
+                _answer(self, failure)
+            self.close_on_finish = True
+
+    def write(self, data: bytes) -> None:
+        """Called by waitress with each block of the body.
+
+        The header block goes out with the first of them: a small answer that takes two sends makes its thread give up
+        the interpreter twice, and its reader wake up twice.
+        """
+        if data and self.has_body and self.complete and not self.wrote_header:
+            self.channel.held = self.build_response_header()
+            self.wrote_header = True
+        super().write(data)
+        if self.channel.held:  # nothing of the block was sent, for the header promises no bytes
+            self.channel.write_soon(b"")
+
+
+def _answer(task: Task, refuse: Refuse) -> None:
+    # The path stays out of the log: it may hold link ids.
+    request_id = next((value for name, value in refuse.headers if name == "X-Request-Id"), None)
+    facts = {"method": task.request.command or None, "status": refuse.status, "request": request_id}
+    LOGGER.info("refused", extra=facts)
+    task.status = f"{refuse.status} {responses.get(refuse.status, 'Refused')}"
+    task.response_headers.extend(refuse.headers)
+    task.content_length = len(refuse.body)
+    task.write(b"" if task.request.command == "HEAD" else refuse.body)
+
+
+class Channel(HTTPChannel):  # type: ignore[misc]
+    """``server`` is the Listener that accepted the connection; ``held`` the header block that waits for its body;
+    ``peer`` the other end's address; ``served`` how many requests have come in whole; ``watched`` what the loop waits
+    for."""
+
+    task_class = ApplicationTask
+    error_task_class = RefusalTask
+    request: RequestParser | None = None
+    watched = 0
+    sent_continue: bool
+    # Kept by the crowd.
+    network: str
+    phase: Phase
+    turns: int
+    since: float
+    passed: int
+
+    def __init__(self, server: Any, sock: socket.socket, addr: Any, adj: Any, map: dict[int, Any]) -> None:
+        self.parser_class = partial(RequestParser, hooks=server.hooks, peer=addr[0], wake=self.wake)
+        self.peer: str = addr[0]
+        self.served = 0
+        self._unread = False
+        self._lingering = False
+        self._linger_room = LINGER_BYTES
+        self._behind = b""  # bytes that were pipelined behind the request that runs
+        self._moved = 0
+        self._room: int | None = None
+        self._send_at = 0.0
+        self.held = b""
+        super().__init__(server, sock, addr, adj, map=map)
+        server.crowd.add(self)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request is being received, runs, or is still being answered."""
+        return self.doing() not in (Phase.IDLE, Phase.WAITING)
+
+    def doing(self) -> Phase:
+        """The phase this connection is in now."""
+        if self._lingering:
+            return Phase.LINGERING
+        if self.total_outbufs_len:
+            return Phase.MOVING
+        if self.requests:
+            return Phase.RUNNING
+        request = self.request
+        if request is None or not request.headers_finished:
+            return Phase.IDLE if request is None and self.served else Phase.WAITING
+        return Phase.RUNNING if request.held_up else Phase.MOVING
+
+    def delivered(self) -> int:
+        """How many bytes have come in, and gone out as far as the other end has acknowledged them."""
+        if not self.total_outbufs_len or self.socket is None:
+            return self._moved
+        try:
+            unsent = fcntl.ioctl(self.socket, termios.TIOCOUTQ, bytes(4))
+        except OSError:  # not on this system: what was handed to it counts
+            return self._moved
+        return self._moved - int.from_bytes(unsent, sys.byteorder)
+
+    def interest(self) -> int:
+        """The events that this connection needs now. A worker may be about to change it."""
+        return (READ if self.readable() else 0) | (WRITE if self.writable() else 0)
+
+    @property
+    def needs_loop(self) -> bool:
+        """Whether the loop would sleep although this connection can go on; asked by a worker after a change."""
+        return bool(self.interest() & ~self.watched or self._behind)
+
+    def wake(self, request: RequestParser, error: Exception | None) -> None:
+        """Called from any thread: the body of ``request`` can be read on, or has failed with ``error``."""
+        self.server.wake(self, None if error is None else partial(self._fail, request, error))
+
+    def _fail(self, request: RequestParser, error: Exception) -> None:
+        """In the loop: answer now, although the sender may go on sending or wait."""
+        with self.requests_lock:
+            if self.request is not request:
+                return  # all of it has arrived meanwhile, so it is answered anyway
+            request.stop(error)
+            self.request = None
+            self._start(request)
+
+    def _start(self, request: RequestParser) -> None:
+        """Hand a request to a worker; there is none before it, and the lock is held."""
+        self.served += 1
+        self.requests.append(request)
+        self.server.add_task(self)
+
+    def postpone(self, seconds: float) -> None:
+        """Send nothing for so long; called by a worker before it writes its answer."""
+        self._send_at = self.server.crowd.clock() + seconds
+        self.server.wake(thunk=partial(self.server.loop.postpone, self, self._send_at))
+
+    def _is_postponed(self) -> bool:
+        return self._send_at > 0 and self.server.crowd.clock() < self._send_at
+
+    def writable(self) -> bool:
+        """Whether there is something to send now."""
+        return bool(super().writable()) and not self._is_postponed()
+
+    def write_soon(self, data: Any) -> int:
+        """Send bytes, or a file, after what was ``held`` back; returns how many."""
+        if self.held:
+            data, self.held = self.held + data, b""
+        return int(super().write_soon(data))
+
+    def send(self, data: bytes, do_close: bool = True) -> int:
+        """Hand ``data`` to the system; returns how many bytes it took."""
+        if self._is_postponed() or (self._room is not None and self._room <= 0):
+            return 0  # as if the other end were slow: the loop comes back to it in its next turn
+        sent = int(super().send(data, do_close))
+        self._moved += sent
+        if self._room is not None:
+            self._room -= sent
+        return sent
+
+    def service(self) -> None:
+        """Answer one request, in a worker thread."""
+        self.server.serving.channel = self
+        # Read before the answer is written: the loop may see all of it sent before this returns.
+        self._unread = any(request.unread for request in self.requests)
+        super().service()
+
+    def readable(self) -> bool:
+        """Whether more of this connection may be read now."""
+        if self._lingering:
+            return not self.will_close
+        return not self._behind and self._may_parse()
+
+    def _may_parse(self) -> bool:
+        return bool(super().readable()) and not (self.request is not None and self.request.held_up)
+
+    def handle_events(self, events: int) -> int:
+        """Read if there is something to read now; ``advance`` follows, and sends. Returns the events that came in
+        vain."""
+        if not events & READ:
+            return 0
+        if not self.readable():
+            return READ
+        self.handle_read()
+        return 0
+
+    def advance(self) -> None:
+        """Do in the loop what can be done without new bytes: send, close, and take up what was pipelined."""
+        if self._fileno is not None and self.writable():
+            self._room = TURN_BYTES
+            self.handle_write()
+            self._room = None
+        if self._behind and self._fileno is not None and self._may_parse():
+            self.received(self._behind)
+
+    def handle_read(self) -> None:
+        """The socket has bytes."""
+        try:
+            data = self.socket.recv(self.adj.recv_bytes)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        self._moved += len(data)
+        if not data:
+            self.handle_close()
+        elif not self._lingering:
+            self.received(data)
+        elif self._linger_room <= len(data):
+            self.handle_close()
+        else:
+            self._linger_room -= len(data)
+
+    def received(self, data: bytes) -> bool:
+        """Parse up to the end of one request, and keep what is behind it until that has been answered.
+
+        Thousands of tiny requests fit into one read; parsed at once, they would hold up everybody else.
+        """
+        with self.requests_lock:
+            if self.will_close or self.close_when_flushed:
+                return False
+            while data and not self.requests:
+                request = self.request = self.request or self.parser_class(self.adj)
+                used = request.received(data if request.headers_finished else data[:_HEAD_BYTES])
+                if request.expect_continue and request.headers_finished and not self.sent_continue:
+                    self.send_continue()
+                if request.completed:
+                    self.sent_continue = False
+                    self.request = None
+                    self._start(request)
+                data = data[used:]
+            self._behind = data
+        return True
+
+    def handle_write(self) -> None:
+        """The socket takes bytes, or the connection is to be closed."""
+        if not (self._unread and self.close_when_flushed):
+            super().handle_write()
+            return
+        self._flush_exception(self._flush_some)
+        if self.will_close:
+            self.handle_close()
+        elif self.connected and not self.total_outbufs_len:
+            self._linger()
+
+    def _linger(self) -> None:
+        """The answer is sent: say so, and let the sender notice while some of its body is thrown away."""
+        self.close_when_flushed = False
+        self._lingering = True
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.handle_close()
+
+    def handle_close(self) -> None:
+        """The connection is gone: a body that was still arriving is gone too."""
+        super().handle_close()
+        self._behind = b""
+        if self.request is not None:
+            self.request.close()
+
+    def del_channel(self, map: dict[int, Any] | None = None) -> None:
+        """Called by waitress before the socket is closed."""
+        if self._fileno is not None:
+            self.server.crowd.remove(self)
+        super().del_channel(map)
+
+    def cancel(self) -> None:
+        """The server stops before a queued request has run."""
+        requests = self.requests
+        super().cancel()
+        for request in requests:
+            request.close()

@@ -1,0 +1,95 @@
+"""Takes forms apart and writes their files beside the loop, so that a slow disk holds up nobody else's request."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from docshare.server.http.multipart import FormParser, ReceivedForm
+
+MOST_WAITING = 2 * 1024 * 1024
+LEAST_WAITING = 512 * 1024
+"""Bytes of one form that wait for the disk: from the most on its connection is not read, until only the least is left.
+In between the loop sleeps, instead of being woken for each block."""
+
+
+class FormWriter:
+    """Feeds ``parser`` in the thread of ``writer``, one block after the other.
+
+    ``held_up``: so much waits that the sender should. ``wake(None)`` is called, in the writer's thread, when that is
+    over, ``wake(error)`` when the form has failed: what comes afterwards is thrown away.
+    """
+
+    def __init__(self, parser: FormParser, writer: Executor, wake: Callable[[Exception | None], None]) -> None:
+        self._parser = parser
+        self._writer = writer
+        self._wake = wake
+        self._blocks: deque[bytes] = deque()
+        self._waiting = 0
+        self._running = False
+        self._discarded = False
+        self.held_up = False
+        self._changed = threading.Condition()
+        self.error: Exception | None = None
+
+    def feed(self, block: bytes) -> None:
+        """Queue ``block``; returns at once."""
+        with self._changed:
+            if self.error is not None or self._discarded:
+                return
+            self._blocks.append(block)
+            self._waiting += len(block)
+            self.held_up = self.held_up or self._waiting >= MOST_WAITING
+            if not self._running:
+                self._running = True
+                self._writer.submit(self._drain)
+
+    def finish(self) -> ReceivedForm:
+        """Wait until everything is written; returns the whole form or raises what has gone wrong with it."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._running)
+        if self.error is not None:
+            raise self.error
+        return self._parser.finish()
+
+    def discard(self) -> None:
+        """Remove the files of the form that have not been kept, at the latest when the running write has ended."""
+        with self._changed:
+            self._discarded = True
+            self._blocks.clear()
+            if self._running:
+                return
+        self._parser.discard()
+
+    def _drain(self) -> None:
+        """Write the blocks that are there, then let other forms have the thread."""
+        for _ in range(len(self._blocks)):
+            self._write_one()
+        with self._changed:
+            if self._blocks:
+                self._writer.submit(self._drain)
+                return
+            self._running = False
+            self._changed.notify_all()
+            discarded = self._discarded
+        if discarded:
+            self._parser.discard()
+
+    def _write_one(self) -> None:
+        with self._changed:
+            if not self._blocks:
+                return
+            block = self._blocks.popleft()
+        try:
+            self._parser.feed(block)
+        except Exception as error:  # noqa: BLE001 - raised again by finish, or handed to wake
+            self.error = error
+        with self._changed:
+            self._waiting -= len(block)
+            if self.error is not None:
+                self._blocks.clear()
+                self._waiting = 0
+            read_on = self.held_up and self._waiting <= LEAST_WAITING
+            self.held_up = self.held_up and not read_on
+        if self.error is not None or read_on:
+            self._wake(self.error)

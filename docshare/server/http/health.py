@@ -1,0 +1,100 @@
+"""``/healthz``: 200 once database and storage answer. ``/healthz?details`` adds as JSON which parts do, and
+which layers confine the processes that open documents.
+
+With the token of a probe (``?probe=``) it also writes down how the request arrived, for ``docshare doctor``.
+"""
+
+import json
+import os
+import sqlite3
+from typing import Any
+from urllib.parse import parse_qs
+
+import peewee
+from flask import Flask, Response, request
+
+from docshare.server.http.views import client_address, rt, trusted_peer
+from docshare.server.logs import LOGGER
+
+PATH = "/healthz"
+_PROBE = "probe"
+# What proxies like to swallow: without the first keys do not work, without the others caching and resuming do not.
+_WATCHED = ("Authorization", "Cookie", "If-None-Match", "Range")
+
+
+def register(app: Flask) -> None:
+    """Answer health checks."""
+    app.add_url_rule(PATH, "health", _answer, methods=["GET"])
+    app.add_url_rule(PATH, "probe", _take, methods=["POST"])
+
+
+def probe_in(query: str) -> str:
+    """The token in the query of a probe; empty if there is none."""
+    return parse_qs(query).get(_PROBE, [""])[0]
+
+
+def _answer() -> Response:
+    _note()
+    parts = {"database": _database_answers(), "storage": _storage_answers()}
+    healthy = all(parts.values())
+    if "details" in request.args:
+        body = {"status": "ok" if healthy else "unavailable", **parts, "confinement": _confinement()}
+        return _answer_with(json.dumps(body), 200 if healthy else 503, "application/json")
+    return _plain(*(("ok\n", 200) if healthy else ("unavailable\n", 503)))
+
+
+def _take() -> Response:
+    """A body of any size, which nobody reads: that it arrived is what is asked."""
+    return _plain("ok\n", 200) if _note() else _plain("Not found\n", 404)
+
+
+def _note() -> bool:
+    """Write the request down if it belongs to a probe; says whether it does."""
+    runtime, token = rt(), request.args.get(_PROBE, "")
+    if not runtime.probes.known(token, runtime.clock()):
+        return False
+    peer = request.remote_addr or ""
+    sighting = {
+        "method": request.method,
+        "peer": peer,
+        "trusted": trusted_peer(runtime, peer),
+        "client": client_address(),
+        "size": request.content_length or 0,
+        "arrived": [name for name in _WATCHED if name in request.headers],
+        "forwardedFor": request.headers.get("X-Forwarded-For"),
+        "host": request.headers.get("Host"),
+    }
+    runtime.probes.note(token, sighting)
+    return True
+
+
+def _confinement() -> dict[str, Any]:
+    """Names of the layers that are active and missing; without them where nothing was measured yet."""
+    found: dict[str, Any] = {"required": rt().confinement.required}
+    layers = rt().confinement.known
+    if layers is None:
+        return found
+    missing = list(layers.reasons())
+    active = [name for name in layers.missing if name not in missing]
+    return {**found, "active": active, "missing": missing, "landlock": layers.landlock}
+
+
+def _plain(text: str, status: int) -> Response:
+    return _answer_with(text, status, "text/plain; charset=utf-8")
+
+
+def _answer_with(text: str, status: int, content_type: str) -> Response:
+    return Response(text, status, headers={"Cache-Control": "no-store"}, content_type=content_type)
+
+
+def _database_answers() -> bool:
+    try:
+        return rt().db.row("SELECT 1 FROM sqlite_master") is not None
+    except (peewee.DatabaseError, sqlite3.Error):
+        LOGGER.exception("the database does not answer")
+        return False
+
+
+def _storage_answers() -> bool:
+    data_dir = rt().config.data_dir
+    return all(os.access(data_dir / name, os.W_OK | os.X_OK) for name in ("blobs", "tmp"))

@@ -1,0 +1,305 @@
+"""The bundled HTTP server: waitress with early verdicts, one-copy uploads and a graceful stop."""
+
+import errno
+import logging
+import resource
+import selectors
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from wsgiref.types import WSGIApplication
+
+from waitress import wasyncore
+from waitress.adjustments import Adjustments
+from waitress.server import TcpWSGIServer
+from waitress.task import ThreadedTaskDispatcher
+
+from docshare.contract.plans import GB, MB
+from docshare.server.http.channel import LINGER_SECONDS, Channel
+from docshare.server.http.crowd import Crowd, FairQueue, Phase
+from docshare.server.http.event_loop import EventLoop
+from docshare.server.http.request_parser import Hooks
+from docshare.server.http.verdicts import Accept, DrawError, Head, Judge, Refuse, Verdict
+from docshare.server.store.blobs import Part
+
+LOGGER = logging.getLogger("docshare.listener")
+__all__ = ["Accept", "DrawError", "Head", "Judge", "Refuse", "Server", "Verdict", "make_server"]
+
+MAX_BODY = 2 * GB + 8 * MB
+"""The largest plan's file and what a form puts around it."""
+MAX_HEADERS = 64 * 1024
+RECEIVE_BYTES = 256 * 1024
+"""One read of a socket; a larger one is not faster, and waitress's default is three times slower."""
+CONNECTIONS = 2000
+_DESCRIPTORS_PER_CONNECTION = 2  # its socket, and perhaps a partial file
+_OTHER_DESCRIPTORS = 512  # the database, documents being read, pipes to workers; where there are few, half of them
+_BACKLOG = 4096
+_NEWCOMERS_A_TURN = 64
+_MOST_FAILURES = 4
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_CHECK_SECONDS = 0.5
+_TELL_SECONDS = 60.0
+
+
+class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
+    """One listening socket of a Server, in its ``loop``; ``crowd`` are the connections of all of them."""
+
+    channel_class = Channel
+
+    def __init__(self, *arguments: Any, loop: EventLoop, crowd: Crowd, hooks: Hooks, **settings: Any) -> None:
+        self.loop = loop
+        self.crowd = crowd
+        self.hooks = hooks
+        self.stopping = False
+        self.serving = threading.local()
+        # Re-entrant: a signal handler that calls stop may interrupt the loop anywhere.
+        self._waking = threading.RLock()
+        super().__init__(*arguments, map=loop, **settings)
+
+    def handle_accept(self) -> None:
+        """Take in those who wait, as many as one turn may."""
+        failures = 0
+        # Few at a time where there is little room: each gets some turns in which its request can arrive.
+        for _ in range(max(1, min(_NEWCOMERS_A_TURN, self.crowd.limit // 8))):
+            try:
+                sock, address = self.socket.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno not in _EXHAUSTED:
+                    continue  # it has gone already
+                failures += 1
+                if failures > _MOST_FAILURES or not self.crowd.make_room():
+                    self.loop.watch(self, 0)  # it would be reported again and again; ``resume`` follows
+                    return
+                continue
+            try:
+                if self.crowd.admit(address[0]):
+                    self.set_socket_options(sock)
+                    self.channel_class(self, sock, address, self.adj, map=self.loop)
+                else:
+                    sock.close()
+            except OSError:
+                sock.close()
+
+    def resume(self) -> None:
+        """Accept again after the system had no descriptor to spare."""
+        if not self.stopping:
+            self.loop.watch(self, selectors.EVENT_READ)
+
+    def pull_trigger(self) -> None:
+        """Called by waitress in the thread of a worker that has changed its connection: wake the loop if need be.
+
+        An ordinary request needs that not: its client waits for the answer, which has been sent, and the loop still
+        waits for the client's next request.
+        """
+        channel: Channel = self.serving.channel
+        self.loop.notice(channel)
+        if channel.needs_loop:
+            self.wake()
+
+    def wake(self, channel: Channel | None = None, thunk: Callable[[], None] | None = None) -> None:
+        """Wake the loop, have it call ``thunk`` and look at ``channel``; from any thread."""
+        if thunk is not None:
+            with self.trigger.lock:
+                self.trigger.thunks.append(thunk)
+        if channel is not None:
+            self.loop.notice(channel)
+        # A worker may outlive the server, and the descriptor may then be somebody else's.
+        with self._waking:
+            if not self.trigger._closed:
+                self.trigger.pull_trigger()
+
+    def stop_accepting(self) -> None:
+        """Close the listening socket; connections live on."""
+        self.stopping = True
+        wasyncore.dispatcher.close(self)
+
+    def close(self) -> None:
+        """Let go of everything; the loop must have ended."""
+        self.stop_accepting()
+        with self._waking:
+            self.trigger.close()
+
+
+class Server:
+    """Serves one application on all addresses of one host. ``host`` and ``port`` are those really bound."""
+
+    def __init__(self, app: WSGIApplication, adjustments: Adjustments, hooks: Hooks, crowd: Crowd) -> None:
+        self._hooks = hooks
+        self._loop = EventLoop(crowd.clock)
+        self.crowd = crowd
+        self._check_at = 0.0
+        self._told_at = -_TELL_SECONDS
+        self._stop_by: float | None = None
+        self._dispatcher = ThreadedTaskDispatcher()
+        self._dispatcher.queue = FairQueue()
+        self._listeners: list[Listener] = []
+        try:
+            for family, kind, protocol, address in adjustments.listen:
+                if self._listeners and address[1] == 0:  # port 0 was asked for: one free port serves all addresses
+                    address = (address[0], self.port, *address[2:])
+                self._listen(app, adjustments, (family, kind, protocol, address))
+        except OSError:
+            wasyncore.close_all(self._loop)
+            self._loop.close()
+            raise
+        self._dispatcher.set_thread_count(adjustments.threads)
+
+    def _listen(self, app: WSGIApplication, adjustments: Adjustments, sockinfo: Any) -> None:
+        listener = Listener(
+            app,
+            loop=self._loop,
+            crowd=self.crowd,
+            dispatcher=self._dispatcher,
+            adj=adjustments,
+            sockinfo=sockinfo,
+            hooks=self._hooks,
+        )
+        self._listeners.append(listener)
+
+    @property
+    def host(self) -> str:
+        """The first address, as numbers."""
+        return str(self._listeners[0].effective_host)
+
+    @property
+    def port(self) -> int:
+        """The port, also when 0 was asked for."""
+        return int(self._listeners[0].effective_port)
+
+    def run(self) -> None:
+        """Serve until ``stop`` is called, then finish what runs and return."""
+        try:
+            while self._stop_by is None:
+                self._turn(_CHECK_SECONDS)
+            self._finish(self._stop_by)
+        finally:
+            self._close()
+
+    def stop(self, timeout: float = 10.0) -> None:
+        """Ask ``run`` to accept nothing more, to give running requests ``timeout`` seconds, and to return.
+
+        Returns at once; may be called from a signal handler and from any thread, also before ``run`` and twice.
+        """
+        if self._stop_by is None:
+            self._stop_by = time.monotonic() + timeout
+            self._listeners[0].wake()
+
+    def _turn(self, timeout: float) -> None:
+        self._loop.turn(timeout, self._place)
+        now = self.crowd.clock()
+        if now < self._check_at:
+            return
+        self._check_at = now + _CHECK_SECONDS
+        self.crowd.close_late()
+        for listener in self._listeners:
+            listener.resume()
+        self._tell(now)
+
+    def _place(self, channel: Channel) -> None:
+        self.crowd.update(channel, channel.doing(), channel.served)
+
+    def _tell(self, now: float) -> None:
+        """Log, once in a while, that connections were closed or refused for want of room."""
+        closed, refused = self.crowd.closed, self.crowd.refused
+        if (closed or refused) and now - self._told_at >= _TELL_SECONDS:
+            self._told_at, self.crowd.closed, self.crowd.refused = now, 0, 0
+            facts = {"open": len(self.crowd), "limit": self.crowd.limit, "closed": closed, "refused": refused}
+            LOGGER.warning("too many connections", extra=facts)
+
+    def _channels(self) -> list[Channel]:
+        return [channel for listener in self._listeners for channel in listener.active_channels.values()]
+
+    def _finish(self, until: float) -> None:
+        for listener in self._listeners:
+            listener.stop_accepting()
+        while time.monotonic() < until:
+            for channel in self._channels():
+                if not channel.busy:
+                    channel.handle_close()
+            if not self._channels():
+                return
+            self._turn(0.1)
+
+    def _close(self) -> None:
+        for listener in self._listeners:
+            listener.stop_accepting()
+        for channel in self._channels():
+            channel.handle_close()
+        self._dispatcher.set_thread_count(0)
+        with self._dispatcher.lock:  # waitress itself would wait by the wall clock
+            self._dispatcher.thread_exit_cv.wait_for(lambda: not self._dispatcher.threads, 1)
+        self._dispatcher.shutdown(timeout=0)
+        self._hooks.writer.shutdown()
+        for listener in self._listeners:
+            listener.close()
+        self._loop.close()
+
+
+def make_server(
+    app: WSGIApplication,
+    host: str,
+    port: int,
+    *,
+    judge: Judge,
+    parts: Callable[[], Part],
+    draw_error: DrawError,
+    threads: int = 8,
+    ident: str | None = None,
+    headers: Sequence[tuple[str, str]] = (),
+    header_seconds: float = 30,
+    idle_seconds: float = 120,
+    connections: int | None = None,
+    is_exempt: Callable[[str], bool] = lambda peer: False,
+    clock: Callable[[], float] = time.monotonic,
+) -> Server:
+    """Bind ``host`` and ``port`` (0 takes a free one); nothing is answered before ``run``.
+
+    Parameters: ``judge`` is asked once per request, in the thread of the loop, before its body is read, so it must be
+    quick; ``parts`` opens a partial file of the store; ``draw_error`` draws the listener's own errors; ``threads`` run
+    the application; ``ident`` the Server header, none by default; ``headers`` are set on every answer, also on those of
+    the listener itself; ``header_seconds`` how long a header block may take, from the connection or from its first
+    byte on; ``idle_seconds`` how long a connection may be kept between two requests, and how long a body or an answer
+    may take for each ``STEP_BYTES`` of it; ``connections`` how many there may be, by default as many as the system
+    allows; ``is_exempt`` whether an address may hold all of them; ``clock`` monotonic seconds. Raises OSError if the
+    address cannot be bound.
+    """
+    adjustments = Adjustments(
+        host=host,
+        port=port,
+        threads=threads,
+        ident=ident,
+        recv_bytes=RECEIVE_BYTES,
+        max_request_header_size=MAX_HEADERS,
+        max_request_body_size=MAX_BODY,
+        backlog=_BACKLOG,
+        log_socket_errors=False,
+        # The application knows which proxies the operator trusts; waitress would drop their headers.
+        clear_untrusted_proxy_headers=False,
+    )
+    # One thread: more of them wait for the same disk, and one upload that changes threads is a fifth slower.
+    writer = ThreadPoolExecutor(1, thread_name_prefix="intake")
+    seconds = {
+        Phase.IDLE: idle_seconds,
+        Phase.WAITING: header_seconds,
+        Phase.LINGERING: LINGER_SECONDS,
+        Phase.MOVING: idle_seconds,
+    }
+    crowd = Crowd(connections or _connections(), clock, seconds, is_exempt)
+    return Server(app, adjustments, Hooks(judge, parts, draw_error, writer, tuple(headers)), crowd)
+
+
+def _connections() -> int:
+    """How many connections the process may hold, after asking the system for as many descriptors as that takes.
+
+    Without a descriptor to spare nobody could upload, and the loop would try in vain to accept the next connection.
+    """
+    wanted = _DESCRIPTORS_PER_CONNECTION * CONNECTIONS + _OTHER_DESCRIPTORS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    return (allowed - min(_OTHER_DESCRIPTORS, allowed // 2)) // _DESCRIPTORS_PER_CONNECTION

@@ -1,0 +1,297 @@
+"""A push parser for ``multipart/form-data``: bytes in, in blocks of any size; files go straight into the store.
+
+Linear in the size of the body whatever its bytes, and deaf to how it was cut into blocks. It is strict: what two
+parsers could read in two ways is an error, because the other one may be a proxy that guards this server.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from urllib.parse import unquote_to_bytes
+
+from docshare.server.store.blobs import Part
+
+FORM = "docshare.form"
+FORM_ERROR = "docshare.form_error"
+"""Where a server that takes forms apart leaves the ReceivedForm, or what is wrong with it, in the WSGI environment."""
+
+MAX_PARTS = 10
+KNOWN_PARTS = frozenset({"file", "kind"})
+"""The names that some route asks for (gap choices: Upload, import, claim, assets)."""
+MAX_FIELD = 64 * 1024
+MAX_PART_HEADER = 8 * 1024
+MAX_AROUND = 8 * 1024
+"""Largest preamble and largest epilogue in bytes: both are thrown away, so nobody gets to send much of them."""
+
+_MAX_PADDING = 64
+# RFC 2046 allows 70 characters; a client that builds its boundary from numbers may write a few more now and then.
+_BOUNDARY = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?")
+_PARAMETER = re.compile(r"""[ \t]*;[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|[^;" \t]*)""")
+_ESCAPED = re.compile(r'\\(["\\])')
+_HEADER_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\x00-\x08\x0a-\x1f\x7f]*)")
+_CHARSETS = frozenset({"utf-8", "iso-8859-1", "us-ascii"})
+_IDENTITY_ENCODINGS = frozenset({b"", b"7bit", b"8bit", b"binary"})
+
+
+class FormError(Exception):
+    """The form cannot be read; the message is a sentence for the sender."""
+
+
+class FileTooLargeError(Exception):
+    """A file of the form is larger than allowed."""
+
+
+@dataclass(frozen=True)
+class ReceivedFile:
+    """``filename`` as sent (any text, path parts included); ``content_type`` as declared; ``part`` its bytes."""
+
+    filename: str
+    content_type: str
+    part: Part
+
+
+@dataclass(frozen=True)
+class ReceivedForm:
+    """The parts of one form by name: ``fields`` without, ``files`` with a file name."""
+
+    fields: dict[str, str] = field(default_factory=dict)
+    files: dict[str, ReceivedFile] = field(default_factory=dict)
+
+    def discard(self) -> None:
+        """Remove the files that have not been kept."""
+        for file in self.files.values():
+            file.part.discard()
+
+
+def form_boundary(content_type: str) -> bytes:
+    """The boundary that a Content-Type header declares. Raises FormError unless it is a sound multipart/form-data."""
+    media_type, parameters = _parameters(content_type)
+    if media_type != "multipart/form-data":
+        raise FormError("The body must be multipart/form-data.")
+    boundary = parameters.get("boundary", "")
+    if _BOUNDARY.fullmatch(boundary) is None:
+        raise FormError("The Content-Type has no valid boundary.")
+    return boundary.encode("ascii")
+
+
+class FormParser:
+    """Takes one form apart.
+
+    Parameters: ``boundary`` without its dashes; ``parts`` opens a new partial file; ``max_file`` the largest file in
+    bytes, None without limit. Call ``feed`` for each block, then ``finish``; after any exception ``discard``.
+    """
+
+    def __init__(self, boundary: bytes, parts: Callable[[], Part], max_file: int | None = None) -> None:
+        self._delimiter = b"\r\n--" + boundary
+        self._parts = parts
+        self._max_file = max_file
+        self._form = ReceivedForm()
+        self._name = ""
+        self._value = bytearray()
+        self._skipping = False
+        self._count = 0
+        self._part: Part | None = None
+        # The first boundary needs no line break before it; with one of our own every boundary looks the same.
+        self._data = b"\r\n"
+        self._at = 0
+        self._around = 0
+        self._state = self._preamble
+
+    def feed(self, block: bytes) -> None:
+        """Read ``block``. Raises FormError, FileTooLargeError, or OSError when the disk is full or fails."""
+        self._data = self._data + block if self._data else block
+        self._at = 0
+        while self._state():
+            pass
+        self._data = self._data[self._at :]
+
+    def finish(self) -> ReceivedForm:
+        """The whole form. Raises FormError if it has not ended."""
+        if self._state != self._epilogue:
+            raise FormError("The form ends before its last boundary.")
+        return self._form
+
+    def discard(self) -> None:
+        """Remove every file of the form that has not been kept."""
+        self._form.discard()
+
+    # Each state reads on from self._at; it returns True when it has handed over to another state, False when it has
+    # used what it can and needs more bytes.
+
+    def _preamble(self) -> bool:
+        end, found = self._next_delimiter()
+        self._throw_away(end - self._at)
+        return self._pass(end, found)
+
+    def _body(self) -> bool:
+        end, found = self._next_delimiter()
+        if end > self._at:
+            self._take(memoryview(self._data)[self._at : end])
+        if found:
+            self._end_part()
+        return self._pass(end, found)
+
+    def _next_delimiter(self) -> tuple[int, bool]:
+        """Up to where the bytes surely lie before the next delimiter, and whether it begins there."""
+        found = self._data.find(self._delimiter, self._at)
+        if found >= 0:
+            return found, True
+        return _held_back(self._data, self._at, self._delimiter), False
+
+    def _pass(self, end: int, found: bool) -> bool:
+        self._at = end
+        if found:
+            self._at += len(self._delimiter)
+            self._state = self._boundary_line
+        return found
+
+    def _boundary_line(self) -> bool:
+        """Behind a delimiter: ``--`` ends the form, a line break begins a part."""
+        rest = self._data[self._at : self._at + _MAX_PADDING + 2]
+        line = rest.lstrip(b" \t")
+        padding = len(rest) - len(line)
+        if rest.startswith(b"--"):
+            self._around = 0
+            self._at += 2
+            self._state = self._epilogue
+            return True
+        if line.startswith(b"\r\n"):
+            self._at += padding
+            self._state = self._header
+            return True
+        if rest == b"-" or (b"\r\n".startswith(line) and padding <= _MAX_PADDING):
+            return False
+        raise FormError("A boundary line of the form is malformed.")
+
+    def _header(self) -> bool:
+        # The search begins at the line break of the boundary line, so that a part without headers is found too.
+        end = self._data.find(b"\r\n\r\n", self._at)
+        surely = end if end >= 0 else len(self._data) - 3
+        if surely - self._at - 2 > MAX_PART_HEADER:
+            raise FormError("The headers of a part are too long.")
+        if end < 0:
+            return False
+        self._begin_part(self._data[self._at + 2 : end])
+        self._at = end + 2
+        self._state = self._blank_line
+        return True
+
+    def _blank_line(self) -> bool:
+        """The line break that ends the headers may already be the one that begins the next delimiter."""
+        rest = self._data[self._at : self._at + len(self._delimiter)]
+        if rest != self._delimiter:
+            if self._delimiter.startswith(rest):
+                return False
+            self._at += 2
+        self._state = self._body
+        return True
+
+    def _epilogue(self) -> bool:
+        self._throw_away(len(self._data) - self._at)
+        self._at = len(self._data)
+        return False
+
+    def _throw_away(self, count: int) -> None:
+        self._around += count
+        if self._around > MAX_AROUND:
+            raise FormError("The form has too many bytes outside its parts.")
+
+    def _begin_part(self, block: bytes) -> None:
+        disposition, content_type = _read_part_header(block)
+        kind, parameters = _parameters(disposition)
+        if kind != "form-data" or "name" not in parameters:
+            raise FormError("A part has no name.")
+        self._name = parameters["name"]
+        self._count += 1
+        if self._count > MAX_PARTS:
+            raise FormError(f"The form has more than {MAX_PARTS} parts.")
+        if self._name in self._form.fields or self._name in self._form.files:
+            if self._name in KNOWN_PARTS:
+                raise FormError("Two parts of the form have the same name.")
+            self._skipping = True  # Spec gap: parts of other names are ignored
+            return
+        filename = _filename(parameters)
+        if filename is None:
+            self._form.fields[self._name] = ""
+            return
+        self._part = self._parts()
+        self._form.files[self._name] = ReceivedFile(filename, content_type, self._part)
+
+    def _take(self, block: memoryview) -> None:
+        if self._skipping:
+            return
+        if self._part is None:
+            if len(self._value) + len(block) > MAX_FIELD:
+                raise FormError(f"A field of the form is longer than {MAX_FIELD} bytes.")
+            self._value += block
+            return
+        if self._max_file is not None and self._part.size + len(block) > self._max_file:
+            raise FileTooLargeError
+        self._part.write(block)
+
+    def _end_part(self) -> None:
+        if self._part is None and not self._skipping:
+            try:
+                self._form.fields[self._name] = self._value.decode("utf-8")
+            except UnicodeDecodeError:
+                if self._name in KNOWN_PARTS:
+                    raise FormError("A field of the form is not UTF-8 text.") from None
+                del self._form.fields[self._name]
+            self._value.clear()
+        self._part = None
+        self._skipping = False
+
+
+def _held_back(data: bytes, start: int, delimiter: bytes) -> int:
+    """Where the end of ``data`` might be the beginning of ``delimiter``; its length if it is not."""
+    at = data.find(b"\r", max(start, len(data) - len(delimiter) + 1))
+    while at >= 0:
+        if delimiter.startswith(data[at:]):
+            return at
+        at = data.find(b"\r", at + 1)
+    return len(data)
+
+
+def _read_part_header(block: bytes) -> tuple[str, str]:
+    """Content-Disposition and Content-Type of one part."""
+    headers: dict[bytes, bytes] = {}
+    for line in block.split(b"\r\n"):
+        match = _HEADER_LINE.fullmatch(line)
+        if match is None or match[1].lower() in headers:
+            raise FormError("The headers of a part cannot be read.")
+        headers[match[1].lower()] = match[2].strip(b" \t")
+    if headers.get(b"content-transfer-encoding", b"").lower() not in _IDENTITY_ENCODINGS:
+        raise FormError("A part has a Content-Transfer-Encoding; send the bytes as they are.")
+    disposition = headers.get(b"content-disposition", b"").decode("utf-8", "replace")
+    return disposition, headers.get(b"content-type", b"application/octet-stream").decode("latin-1")
+
+
+def _parameters(value: str) -> tuple[str, dict[str, str]]:
+    """Split ``kind; name=value; name="value"``; names in lower case, values without quotes."""
+    kind = value.partition(";")[0]
+    at = len(kind)
+    parameters: dict[str, str] = {}
+    while match := _PARAMETER.match(value, at):
+        name, text = match[1].lower(), match[2]
+        if name in parameters:
+            raise FormError("A header of the form names a parameter twice.")
+        # Only these two are escaped: old browsers send the backslashes of C:\docs\a.pdf as they are.
+        parameters[name] = _ESCAPED.sub(r"\1", text[1:-1]) if text.startswith('"') else text
+        at = match.end()
+    if value[at:].strip(" \t;"):
+        raise FormError("A header of the form cannot be read.")
+    return kind.strip(" \t").lower(), parameters
+
+
+def _filename(parameters: dict[str, str]) -> str | None:
+    """The file name of a part, None for a plain field.
+
+    RFC 7578 wants UTF-8 in ``filename``; ``filename*`` (RFC 2231 and 8187, without continuations) comes from older
+    clients and wins when it can be read. Browsers send a quotation mark as ``%22``.
+    """
+    charset, _, coded = parameters.get("filename*", "").partition("'")
+    _language, mark, coded = coded.partition("'")
+    if mark and charset.lower() in _CHARSETS:
+        return unquote_to_bytes(coded).decode(charset, "replace")
+    plain = parameters.get("filename")
+    return None if plain is None else plain.replace("%22", '"')

@@ -1,0 +1,260 @@
+"""One HTTP request as the listener receives it: framing first, then the verdict, then the body.
+
+waitress takes a request in only whole, answers its own errors as text, and spools every body before anybody has looked
+at who sends it. This parser asks the judge when the header block is complete, and streams uploads into the store.
+"""
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
+from typing import Any
+
+from waitress.buffers import OverflowableBuffer
+from waitress.parser import HTTPRequestParser, ParsingError, TransferEncodingNotImplemented
+
+from docshare.server.http import faults
+from docshare.server.http.form_writer import FormWriter
+from docshare.server.http.framing import (
+    TOKEN_BYTES,
+    BodyTooLargeError,
+    ChunkedBody,
+    FixedBody,
+    Framing,
+    FramingError,
+    read_framing,
+    target_path,
+)
+from docshare.server.http.multipart import FileTooLargeError, FormError, FormParser, ReceivedForm, form_boundary
+from docshare.server.http.verdicts import Accept, DrawError, Head, Judge, Refuse, Verdict
+from docshare.server.store.blobs import Part
+
+LOGGER = logging.getLogger("docshare.listener")
+
+
+Wake = Callable[["RequestParser", Exception | None], None]
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What the server brings: the ``judge`` of each request, ``parts`` that opens a partial file, ``draw_error``, the
+    ``writer``, a thread that may wait for the disk, and ``headers`` that every answer gets."""
+
+    judge: Judge
+    parts: Callable[[], Part]
+    draw_error: DrawError
+    writer: Executor
+    headers: tuple[tuple[str, str], ...] = ()
+
+    def verdict(self, head: Head) -> Verdict:
+        """The judge's verdict; a judge that fails is a 500, never an open door."""
+        try:
+            return self.judge(head)
+        except Exception as error:  # noqa: BLE001 - the sender learns of it, and the log says why
+            return self.fail(error, head.path)
+
+    def fail(self, error: Exception, path: str | None) -> Refuse:
+        """Log ``error`` and return the answer for it: 503 for a fault of the host, else 500."""
+        faults.log(error, "a request failed")
+        problem = faults.as_problem(error)
+        return self.draw(500, path, "The server failed.") if problem is None else self.draw(503, path, problem.detail)
+
+    def draw(self, status: int, path: str | None, detail: str) -> Refuse:
+        """The answer for an error of the listener itself."""
+        try:
+            return self.draw_error(status, path, detail)
+        except Exception:
+            LOGGER.exception("an error could not be drawn")
+            return Refuse(status, [("Content-Type", "text/plain; charset=utf-8")], f"{detail}\n".encode())
+
+
+class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no types
+    """Fed by the channel, in the loop, through ``received`` until ``completed``; then a worker calls ``settle``.
+
+    After that ``error`` is the Refuse to answer with, or None and the application runs, with ``form`` or
+    ``form_error`` if the body was a form for the store. ``unread``: bytes of this request may still arrive, so the
+    connection must end with the answer. ``wake(request, error)`` is called from other threads: look at this request
+    again, it can be read on or has failed.
+    """
+
+    error: Refuse | None
+
+    def __init__(self, adj: Any, hooks: Hooks, peer: str, wake: Wake) -> None:
+        super().__init__(adj)
+        self.hooks = hooks
+        self.peer = peer
+        self.version = "1.1"
+        self.command = ""
+        self.path = ""  # waitress logs it when a client has left, also for a request refused early
+        self.form: ReceivedForm | None = None
+        self.form_error: str | None = None
+        self.unread = False
+        self._wake = wake
+        self._closed = False
+        self._head = bytearray()
+        self._body: FixedBody | ChunkedBody | None = None
+        self._writer: FormWriter | None = None
+        self._buffer: OverflowableBuffer | None = None
+        self._too_large: Refuse | None = None
+
+    @property
+    def held_up(self) -> bool:
+        """Whether more of the body waits for the disk than should be in memory."""
+        return self._writer is not None and self._writer.held_up
+
+    def received(self, data: bytes) -> int:
+        """Use what belongs to this request; returns how many bytes of ``data`` that were."""
+        if self.completed:
+            return 0
+        if self._closed:
+            return len(data)
+        try:
+            used = self._receive_head(data) if self._body is None else self._receive_body(data)
+        except Exception as error:  # noqa: BLE001 - _conclude logs what is not the sender's fault
+            self.stop(error)
+        # What comes behind a request that was cut short belongs to it and is never read as another request.
+        return len(data) if self.unread else used
+
+    def stop(self, error: Exception) -> None:
+        """End before the end of the body."""
+        self._conclude(error)
+        self._cut_short()
+
+    def settle(self) -> None:
+        """Wait until the form is written, so that ``form``, ``form_error`` and ``error`` are final."""
+        if self._writer is not None and not self.unread:
+            try:
+                self.form = self._writer.finish()
+            except Exception as error:  # noqa: BLE001 - _conclude logs what is not the sender's fault
+                self._conclude(error)
+
+    def _conclude(self, error: Exception) -> None:
+        """What ``error`` means for the answer."""
+        match error:
+            case FormError():
+                self.form_error = str(error)
+            case FileTooLargeError() | BodyTooLargeError():
+                self.error = self._too_large or self.draw(413, "The body is larger than allowed.")
+            case FramingError():
+                self.error = self.draw(error.status, error.detail)
+            case ParsingError() | TransferEncodingNotImplemented():
+                self.error = self.draw(400, "The header block is malformed.")
+            case OSError():
+                faults.log(error, "a body cannot be stored")
+                self.error = self.draw(503, "The server cannot store the body now.")
+            case _:
+                faults.log(error, "a request cannot be received")
+                self.error = self.draw(500, "The server failed while it received the request.")
+
+    def _cut_short(self) -> None:
+        self.unread = True
+        self.completed = True
+        self.expect_continue = False
+        self.headers_finished = True
+        self.close()
+
+    def draw(self, status: int, detail: str) -> Refuse:
+        """An error answer for the address of this request, as far as that could be read."""
+        return self.hooks.draw(status, target_path(bytes(self._head)), detail)
+
+    def fail(self, error: Exception) -> Refuse:
+        """Log ``error``, which the application raised, and return the answer for it."""
+        return self.hooks.fail(error, target_path(bytes(self._head)))
+
+    def get_body_stream(self) -> Any:
+        """``wsgi.input``: the body, empty if it went into the store."""
+        return self._buffer.getfile() if self._buffer is not None else BytesIO()
+
+    def close(self) -> None:
+        """Remove what the request left behind, except files that have been kept. Harmless twice."""
+        self._closed = True
+        if self._writer is not None:
+            self._writer.discard()
+        if self._buffer is not None:
+            self._buffer.close()
+
+    def _receive_head(self, data: bytes) -> int:
+        head, known = self._head, len(self._head)
+        head += data
+        # RFC 9112, 2.2: a client may send a line break before its request.
+        before = 2 if head.startswith(b"\r\n") else 0
+        del head[:before]
+        if head and head[0] not in TOKEN_BYTES and head != b"\r":
+            raise FramingError(400, "The request line is malformed.")
+        end = head.find(b"\r\n\r\n", max(0, known - 3))
+        if (end if end >= 0 else len(head)) > self.adj.max_request_header_size:
+            raise FramingError(431, "The request headers are too long.")
+        if end < 0:
+            # Counted, for a search with a pattern costs a millisecond where a header line does not end.
+            new = max(0, known - before)
+            if head.count(b"\n", new) > head.count(b"\r\n", max(0, new - 1)):
+                raise FramingError(400, "A line of the request does not end in CR LF.")
+            return len(data)
+        block = bytes(head[: end + 4])
+        del head[end + 4 :]
+        self.headers_finished = True
+        self._begin(block)
+        return end + 4 + before - known
+
+    def _begin(self, block: bytes) -> None:
+        """The header block is complete: check it, have it judged, get ready for the body."""
+        framing = read_framing(block)
+        self.parse_header(framing.head)
+        self.body_rcv = None  # the receivers of this module are used instead
+        verdict = self.hooks.verdict(self._for_judge(framing))
+        has_body = framing.chunked or bool(framing.content_length)
+        if isinstance(verdict, Refuse):
+            self.error = verdict
+            if has_body:
+                self._cut_short()
+        elif has_body:
+            self._begin_body(framing, verdict)
+        if not has_body:
+            self.completed = True
+            self.expect_continue = False
+
+    def _for_judge(self, framing: Framing) -> Head:
+        path: str = self.path
+        return Head(
+            method=self.command,
+            # As waitress puts it into PATH_INFO, so that judge and application speak of the same route.
+            path="/" + path.lstrip("/") if path.startswith("/") else path,
+            headers={name.lower().replace("_", "-"): value for name, value in self.headers.items()},
+            content_length=framing.content_length,
+            chunked=framing.chunked,
+            peer=self.peer,
+            query=self.query,
+        )
+
+    def _begin_body(self, framing: Framing, accept: Accept) -> None:
+        limit = min(accept.max_body, self.adj.max_request_body_size)
+        self._too_large = accept.on_too_large
+        if (framing.content_length or 0) > limit:
+            raise BodyTooLargeError
+        if accept.intake:
+            boundary = form_boundary(self.headers.get("CONTENT_TYPE", ""))
+            form = FormParser(boundary, self.hooks.parts, accept.max_file)
+            self._writer = FormWriter(form, self.hooks.writer, partial(self._wake, self))
+            take = self._writer.feed
+        elif accept.discard:
+            take = _throw_away
+        else:
+            self._buffer = OverflowableBuffer(self.adj.inbuf_overflow)
+            take = self._buffer.append
+        self._body = ChunkedBody(limit, take) if framing.chunked else FixedBody(framing.content_length or 0, take)
+
+    def _receive_body(self, data: bytes) -> int:
+        body = self._body
+        assert body is not None
+        used = body.received(data)
+        if body.completed:
+            self.completed = True
+            # The bytes of a form are in the store, nothing of them is left for the application to read.
+            self.headers["CONTENT_LENGTH"] = "0" if self._writer is not None else str(body.size)
+        return used
+
+
+def _throw_away(block: bytes) -> None:
+    """Takes what the body has counted and nobody keeps."""

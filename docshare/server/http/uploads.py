@@ -1,0 +1,97 @@
+"""The form of an upload, the same whichever server took the request in.
+
+The bundled listener has taken the body apart before the application runs. Behind any other WSGI server the body is
+read here, by the same parser, with the same single copy: straight into a partial file of the store.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+from flask import Request, current_app
+from werkzeug.exceptions import ClientDisconnected
+
+from docshare.contract.problems import Problem
+from docshare.server.http.multipart import (
+    FORM,
+    FORM_ERROR,
+    FileTooLargeError,
+    FormError,
+    FormParser,
+    ReceivedFile,
+    ReceivedForm,
+    form_boundary,
+)
+from docshare.server.store.blobs import Part
+
+__all__ = ["FORM_OVERHEAD", "IntakeRequest", "ReceivedFile", "ReceivedForm", "received"]
+
+_BLOCK = 256 * 1024
+# Ten fields of 64 kB with headers of 8 kB, and what lies between and around the parts.
+FORM_OVERHEAD = 768 * 1024
+"""Bytes that a form may add to the file it carries."""
+
+
+class IntakeRequest(Request):
+    """A request whose uploaded files vanish with it, except those that were kept."""
+
+    def close(self) -> None:
+        """Called by Flask when the request has been answered or has failed."""
+        super().close()
+        form: ReceivedForm | None = self.environ.get(FORM)
+        if form is not None:
+            form.discard()
+
+
+def received(request: Request, max_file: int | None = None) -> ReceivedForm:
+    """The form that ``request`` carries; asking twice gives the same one.
+
+    Parameters: ``max_file`` the largest file in bytes, None without limit. Raises Problem ``bad_request`` for a body
+    that is no sound multipart/form-data, ``payload_too_large`` for a larger file, ``unavailable`` on a full disk.
+    Spec: Upload, import, claim, assets.
+    """
+    if FORM_ERROR in request.environ:
+        raise Problem("bad_request", request.environ[FORM_ERROR])
+    if FORM not in request.environ:
+        request.environ[FORM] = _read(request, max_file)
+    form: ReceivedForm = request.environ[FORM]
+    if max_file is not None and any(file.part.size > max_file for file in form.files.values()):
+        raise _too_large(max_file)
+    return form
+
+
+def _read(request: Request, max_file: int | None) -> ReceivedForm:
+    parts: Callable[[], Part] = current_app.extensions["docshare"].blobs.part
+    try:
+        with ExitStack() as undo:
+            parser = FormParser(form_boundary(request.content_type or ""), parts, max_file)
+            undo.callback(parser.discard)
+            for block in _blocks(request, max_file):
+                parser.feed(block)
+            form = parser.finish()
+            undo.pop_all()
+            return form
+    except FormError as error:
+        raise Problem("bad_request", str(error)) from None
+    except ClientDisconnected:
+        raise Problem("bad_request", "The body ended early.") from None
+    except FileTooLargeError:
+        raise _too_large(max_file) from None
+    except OSError as error:
+        raise Problem("unavailable", "The server cannot store the body now.") from error
+
+
+def _blocks(request: Request, max_file: int | None) -> Iterator[bytes]:
+    """The body, counted: neither a wrong Content-Length nor a body in chunks gets past the limit."""
+    room = None if max_file is None else max_file + FORM_OVERHEAD
+    if room is not None and (request.content_length or 0) > room:
+        raise FileTooLargeError
+    while block := request.stream.read(_BLOCK):
+        if room is not None:
+            room -= len(block)
+            if room < 0:
+                raise FileTooLargeError
+        yield block
+
+
+def _too_large(max_file: int | None) -> Problem:
+    return Problem("payload_too_large", f"The file is larger than {max_file} bytes.")

@@ -1,0 +1,157 @@
+"""What lies on top of kept pages, made anew. Runs inside the worker only.
+
+Links lead to the web or to kept pages. Everything else keeps its looks and, where it is a remark, its words; fields of
+forms become pictures of themselves, and nothing does anything any more (no scripts, no attached files).
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pikepdf
+from pikepdf import Array, Dictionary, Name, Object, Stream, String
+
+from docshare.server.pdf.worker.resources import Reducer
+
+_SAFE_URL = re.compile(rb"(?:https?://|mailto:)[^\x00-\x20\x7f]+", re.IGNORECASE)
+_LOOKS = ("/Rect", "/F", "/C", "/Border", "/BS", "/CA", "/OC")
+# Subtypes that a reader's program can draw by itself, and what it needs for that.
+_DRAWN = frozenset({
+    "/Text", "/FreeText", "/Line", "/Square", "/Circle", "/Polygon", "/PolyLine", "/Highlight", "/Underline",
+    "/Squiggly", "/StrikeOut", "/Stamp", "/Caret", "/Ink", "/Redact",
+})  # fmt: skip
+_SHAPES = (
+    "/QuadPoints", "/InkList", "/L", "/Vertices", "/IC", "/LE", "/Contents", "/Name", "/DA", "/Q", "/RD", "/BE",
+)  # fmt: skip
+_MOST = 5_000
+_NAME_TREE_DEPTH = 30
+
+
+class Jump(NamedTuple):
+    """A link of kept page ``page`` (0-based), its annotation number ``annotation``, to kept page ``target``; ``place``
+    the rest of its destination."""
+
+    page: int
+    annotation: int
+    target: int
+    place: tuple[Any, ...]
+
+
+class Annotations:
+    """Rebuilds the annotations of the kept pages. ``targets``: their places in the window, by object number."""
+
+    def __init__(self, pdf: pikepdf.Pdf, targets: dict[tuple[int, int], int], reducer: Reducer) -> None:
+        self.jumps: list[Jump] = []
+        self._targets = targets
+        self._reducer = reducer
+        self._named = _named_destinations(pdf)
+
+    def of(self, page: Any, number: int, resources: Any) -> Array:
+        """New annotations of ``page``, the ``number``-th kept one (0-based), which has ``resources``."""
+        kept = Array()
+        old = page.get("/Annots")
+        for annotation in list(old)[:_MOST] if isinstance(old, Array) else ():
+            if isinstance(annotation, Dictionary):
+                made = self._made(annotation, number, len(kept), resources)
+                if made is not None:
+                    kept.append(made)
+        return kept
+
+    def _made(self, old: Any, page: int, place: int, resources: Any) -> Dictionary | None:
+        kind = str(old.get("/Subtype", ""))
+        if kind == "/Popup":
+            return None
+        new = Dictionary(Type=Name.Annot, Subtype=Name.Stamp)
+        _take(old, new, _LOOKS)
+        self._reducer.layer_of(new)
+        look = self._look(old)
+        if kind == "/Link":
+            if self._leads(old, new, page, place):
+                new.Subtype = Name.Link
+                _take(old, new, ("/QuadPoints", "/H"))
+            elif look is None:
+                return None
+        elif kind in _DRAWN:
+            new.Subtype = Name(kind)
+            _take(old, new, _SHAPES)
+        elif look is None:
+            return None  # there is nothing to see, and what it did is not kept
+        if look is not None:
+            self._reducer.look(look, resources)
+            new.AP = Dictionary(N=look)
+        return new
+
+    def _look(self, old: Any) -> Any:
+        """How the annotation looks now: a form XObject, chosen by its state if it has several."""
+        looks = old.get("/AP")
+        normal = looks.get("/N") if isinstance(looks, Dictionary) else None
+        if isinstance(normal, Dictionary) and not isinstance(normal, Stream):
+            state = old.get("/AS")
+            normal = normal.get(str(state)) if isinstance(state, Name) else None
+        return normal if isinstance(normal, Stream) else None
+
+    def _leads(self, old: Any, new: Dictionary, page: int, place: int) -> bool:
+        """Give the link ``new`` the target of ``old``; False when that is hidden, or nothing to be followed."""
+        action = old.get("/A")
+        kind = action.get("/S") if isinstance(action, Dictionary) else None
+        if kind == Name.URI:
+            url = action.get("/URI")
+            if not isinstance(url, String) or _SAFE_URL.fullmatch(bytes(url)) is None:
+                return False
+            new.A = Dictionary(S=Name.URI, URI=url)
+            return True
+        destination = self._resolved(action.get("/D") if kind == Name.GoTo else old.get("/Dest"))
+        target = self._targets.get(destination[0].objgen) if destination is not None else None
+        if destination is None or target is None:
+            return False
+        rest = [value for value in destination if isinstance(value, Name) or not isinstance(value, Object)]
+        self.jumps.append(Jump(page, place, target, tuple(rest)))
+        return True
+
+    def _resolved(self, destination: Any) -> Any:
+        """An explicit destination: an array that begins with a page; None for anything else."""
+        if isinstance(destination, Name | String):
+            destination = self._named(destination)
+        if isinstance(destination, Dictionary):
+            destination = destination.get("/D")
+        explicit = isinstance(destination, Array) and len(destination) > 0 and isinstance(destination[0], Dictionary)
+        return destination if explicit else None
+
+
+def _take(old: Any, new: Dictionary, keys: tuple[str, ...]) -> None:
+    for key in keys:
+        if key in old:
+            new[key] = old[key]
+
+
+def _named_destinations(pdf: pikepdf.Pdf) -> Callable[[Any], Any]:
+    """Looks names of destinations up: in the old dictionary, and in the name tree."""
+    names = pdf.Root.get("/Names")
+    tree = names.get("/Dests") if isinstance(names, Dictionary) else None
+    old = pdf.Root.get("/Dests")
+
+    def found(name: Any) -> Any:
+        if isinstance(name, Name):
+            return old.get(str(name)) if isinstance(old, Dictionary) else None
+        return _in_tree(tree, bytes(name), 0)
+
+    return found
+
+
+def _in_tree(node: Any, name: bytes, depth: int) -> Any:
+    if not isinstance(node, Dictionary) or depth > _NAME_TREE_DEPTH:
+        return None
+    limits = node.get("/Limits")
+    if isinstance(limits, Array) and len(limits) == 2 and not bytes(limits[0]) <= name <= bytes(limits[1]):
+        return None
+    pairs = node.get("/Names")
+    if isinstance(pairs, Array):
+        for at in range(0, len(pairs) - 1, 2):
+            if isinstance(pairs[at], String) and bytes(pairs[at]) == name:
+                return pairs[at + 1]
+    kids = node.get("/Kids")
+    for kid in kids if isinstance(kids, Array) else ():
+        found = _in_tree(kid, name, depth + 1)
+        if found is not None:
+            return found
+    return None

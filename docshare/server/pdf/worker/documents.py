@@ -1,0 +1,154 @@
+"""The documents a worker keeps open between jobs. Runs inside the worker only."""
+
+import io
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO
+
+import pypdfium2
+
+from docshare.server.pdf.worker import repair
+
+_KEPT = 4
+
+
+class Refused(Exception):
+    """The job cannot be done. ``reason``: password, protection, pages, page, missing, broken, or repair, which only the
+    process for jobs that edit can try."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class _View(io.RawIOBase):
+    """A second reader of ``file``. Nothing else may read it at the same moment."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at}.get(whence)
+        self._at = max(0, start + offset) if start is not None else self._file.seek(offset, whence)
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        self._file.seek(self._at)
+        count = self._file.readinto(buffer) or 0  # type: ignore[attr-defined]  # every open file has it
+        self._at += count
+        return count
+
+
+class Document:
+    """One open PDF. The file is read where needed and closed with the document; it is never loaded whole (it may have
+    2 GB)."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Open the PDF in ``file``, an open file. Raises Refused."""
+        self.file = file
+        self._repaired = False
+        repair.forget_error()
+        try:
+            self.pdf = pypdfium2.PdfDocument(self.file)
+        except pypdfium2.PdfiumError as error:
+            opened = repair.open_repaired(self.file, error.err_code or 0) if repair.is_possible() else "repair"
+            if isinstance(opened, str):
+                self.file.close()
+                raise Refused(opened) from error
+            self.pdf = opened
+        self._init_forms()
+        self.count: int = len(self.pdf)
+
+    @contextmanager
+    def page(self, number: int) -> Iterator[pypdfium2.PdfPage]:
+        """Page ``number`` (1-based), closed afterwards. What pdfium cannot do inside becomes Refused ``page``."""
+        if not 1 <= number <= self.count:
+            raise Refused("page")
+        try:
+            page = self._load(number)
+            try:
+                yield page
+            finally:
+                page.close()
+        except pypdfium2.PdfiumError as error:
+            raise Refused("page") from error
+
+    def _load(self, number: int) -> pypdfium2.PdfPage:
+        try:
+            return self.pdf[number - 1]
+        except pypdfium2.PdfiumError:
+            if self._repaired:
+                raise
+            if not repair.is_possible():
+                raise Refused("repair") from None
+            self._repaired = True
+            opened = repair.open_repaired(self.file, 0)
+            if isinstance(opened, str) or len(opened) != self.count:
+                raise
+            self.pdf.close()
+            self.pdf = opened
+            self._init_forms()
+            return self.pdf[number - 1]
+
+    def _init_forms(self) -> None:
+        with suppress(pypdfium2.PdfiumError):
+            self.pdf.init_forms()  # without it the values of form fields are not drawn
+
+    def reader(self) -> io.BufferedReader:
+        """Return a reader of the file with a position of its own, for another library."""
+        return io.BufferedReader(_View(self.file))
+
+    def stale(self) -> bool:
+        """Whether the file was deleted meanwhile: keeping it open would keep its bytes on the disk."""
+        return os.fstat(self.file.fileno()).st_nlink == 0
+
+    def close(self) -> None:
+        """Close the PDF and its file."""
+        self.pdf.close()
+        self.file.close()
+
+
+class Documents:
+    """The documents used last, by the identity of their files."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[tuple[int, int, int, int], Document] = OrderedDict()
+
+    def open(self, file: BinaryIO) -> Document:
+        """The document in ``file``, from memory or opened now; ``file`` is closed with it. Raises Refused."""
+        self._drop_stale()
+        status = os.fstat(file.fileno())
+        key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        document = self._open.get(key)
+        if document is None:
+            document = Document(file)
+        elif document.file is not file:
+            file.close()
+        self._open[key] = document
+        self._open.move_to_end(key)
+        if len(self._open) > _KEPT:
+            self._open.popitem(last=False)[1].close()
+        return document
+
+    def close(self) -> None:
+        """Close all of them."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def _drop_stale(self) -> None:
+        for key, document in list(self._open.items()):
+            if document.stale():
+                del self._open[key]
+                document.close()

@@ -1,0 +1,251 @@
+"""The last look at a cut document: is there anything in it that its pages had no use for? Runs inside the worker only.
+
+It knows nothing of how the document was made. From the untouched source it gathers what the kept pages may bring: every
+stream, string and name that can be reached from them, through resources only by names that stand in their contents.
+Whatever else the finished bytes hold is a leak.
+"""
+
+import hashlib
+import io
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pikepdf
+from pikepdf import Array, Dictionary, Name, Object, Stream, String
+
+from docshare.server.pdf.worker.contents import CATEGORIES
+from docshare.server.pdf.worker.cut import INHERITED, PAGE_KEYS, draw_fields, inherited
+from docshare.server.pdf.worker.documents import Refused
+
+# Ways from a page to other pages or to the document as a whole. Of a link only its address counts, see ``_note``.
+_LEADS_AWAY = frozenset({
+    "/A", "/AA", "/AF", "/Alternates", "/B", "/DPart", "/Dest", "/IRT", "/Metadata", "/OPI", "/Parent", "/PieceInfo",
+    "/Popup", "/Ref", "/StructParent", "/StructParents", "/StructTreeRoot", "/Thumb",
+})  # fmt: skip
+_NEVER = _LEADS_AWAY - {"/A", "/Dest", "/Parent"} | {
+    "/AcroForm", "/Dests", "/EmbeddedFiles", "/FT", "/JS", "/JavaScript", "/Names", "/OpenAction", "/Outlines",
+    "/PageLabels", "/RichMediaContent", "/V", "/Kids",
+}  # fmt: skip
+_NEVER_TYPES = frozenset({
+    "/Action", "/Bead", "/EmbeddedFile", "/Filespec", "/Metadata", "/OBJR", "/Outlines", "/StructElem",
+    "/StructTreeRoot", "/Template",
+})  # fmt: skip
+_CATALOG = frozenset({"/Type", "/Pages", "/OCProperties", "/Version", "/Extensions"})
+_TRAILER = frozenset({
+    "/Root", "/Size", "/ID", "/Type", "/W", "/Index", "/Length", "/Filter", "/DecodeParms", "/Prev", "/XRefStm",
+})  # fmt: skip
+_OWN_NAMES = frozenset({
+    "/Type", "/Catalog", "/Pages", "/Page", "/Kids", "/Count", "/Parent", "/Resources", "/MediaBox", "/CropBox",
+    "/Rotate", "/Contents", "/Annots", "/Annot", "/Subtype", "/Stamp", "/Link", "/AP", "/N", "/A", "/S", "/URI",
+    "/Dest", "/OCProperties", "/OCGs", "/D", "/ON", "/OFF", "/AS", "/BaseState", "/Event", "/Category",
+    "/Unchanged", "/View", "/Print", "/Export", "/Zoom", "/XYZ", "/Fit", "/FitH", "/FitV", "/FitR", "/FitB", "/FitBH",
+    "/FitBV", "/Length", "/Filter", "/DecodeParms", *CATEGORIES, *PAGE_KEYS,
+})  # fmt: skip
+_CHOSEN = frozenset({*CATEGORIES, "/CharProcs", "/Colorants"})  # their keys are names the document's author chose
+_NAME = re.compile(rb"/([^\x00\t\n\f\r ()<>\[\]{}/%]*)")
+_ESCAPE = re.compile(rb"#([0-9A-Fa-f]{2})")
+
+
+@dataclass
+class Material:
+    """Everything in a document that could tell something: ``streams`` by digest of their stored bytes."""
+
+    streams: set[bytes] = field(default_factory=set)
+    strings: set[bytes] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+
+    def take(self, value: Any) -> None:
+        """Add what ``value`` itself holds, not what hangs on it."""
+        if isinstance(value, Stream):
+            self.streams.add(stream_print(value))
+        elif isinstance(value, String):
+            self.strings.add(bytes(value))
+        elif isinstance(value, Name):
+            self.names.add(str(value))
+        if isinstance(value, Dictionary | Stream):
+            self.names.update(value.keys())
+
+    def take_all(self, value: Any) -> None:
+        """Add what ``value`` holds, and all that stands inside it."""
+        self.take(value)
+        if isinstance(value, Dictionary | Stream):
+            for _, inside in value.items():
+                self.take_all(inside)
+
+
+def stream_print(stream: Any) -> bytes:
+    """What tells the stored bytes of ``stream`` from others."""
+    return hashlib.sha256(stream.read_raw_bytes()).digest()
+
+
+def require_clean(opened: Callable[[], pikepdf.Pdf], first: int, last: int, made: bytes, own: Material) -> None:
+    """Compare ``made``, the finished document, with the pages ``first`` to ``last`` of the one that ``opened`` opens.
+
+    Parameters: ``own`` what was drawn onto the pages. Raises Refused ``leak``.
+    """
+    with opened() as before:
+        draw_fields(before)  # what a kept page shows of a form is not in the source as it stands
+        allowed = _allowed([page.obj for page in before.pages[first - 1 : last]])
+    with pikepdf.open(io.BytesIO(made)) as after:
+        found = _structure(after, last - first + 1)
+    if (
+        found.streams - allowed.streams - own.streams
+        or found.strings - allowed.strings - own.strings
+        or found.names - allowed.names - own.names - _OWN_NAMES
+    ):
+        raise Refused("leak")
+
+
+def _allowed(pages: list[Any]) -> Material:
+    """What may come from ``pages``."""
+    walk = _Walk()
+    for page in pages:
+        walk.page(page)
+    return walk.found
+
+
+class _Walk:
+    """One walk from the kept pages. Contents name resources, and those may have contents: a resource waits for its name
+    to be said somewhere in what was reached."""
+
+    def __init__(self) -> None:
+        self.found = Material()
+        self._said: set[str] = {f"/Default{model}" for model in ("Gray", "RGB", "CMYK")}
+        self._unsaid: dict[str, list[Any]] = {}
+        self._seen: set[tuple[int, int]] = set()
+        self._waiting: list[tuple[Any, bool]] = []  # with whether its keys are names that contents must say
+
+    def page(self, page: Any) -> None:
+        """Take in what ``page`` may bring."""
+        for key in (*INHERITED, "/Resources"):
+            self._go(inherited(page, key))
+        contents = page.get("/Contents")
+        for stream in contents if isinstance(contents, Array) else (contents,):
+            self._listen(stream)
+        for note in page.get("/Annots", ()):
+            self._note(note)
+        for key in PAGE_KEYS | {"/Annots"}:
+            self._go(page.get(key))
+
+    def _note(self, note: Any) -> None:
+        """The one thing that is taken from where an annotation leads: an address on the web."""
+        action = note.get("/A") if isinstance(note, Dictionary) else None
+        if isinstance(action, Dictionary) and isinstance(action.get("/URI"), String):
+            self.found.take(action.URI)
+
+    def _go(self, start: Any) -> None:
+        self._waiting.append((start, False))
+        while self._waiting:
+            value, names = self._waiting.pop()
+            if not isinstance(value, Object) or _is_elsewhere(value):
+                continue
+            if isinstance(value, Dictionary | Stream):
+                if self._is_new(value):
+                    self._look(value)
+                    self._follow(value, names)
+            elif isinstance(value, Array):
+                if self._is_new(value):
+                    self._waiting += [(item, False) for item in value if isinstance(item, Object)]
+            else:
+                self.found.take(value)
+
+    def _is_new(self, value: Any) -> bool:
+        if value.is_indirect:
+            if value.objgen in self._seen:
+                return False
+            self._seen.add(value.objgen)
+        return True
+
+    def _look(self, value: Any) -> None:
+        if isinstance(value, Stream):
+            self.found.take(value)
+            if "/BBox" in value:
+                self._listen(value)
+
+    def _follow(self, value: Any, names: bool) -> None:
+        """Go on with the entries of a dictionary. A part of the resources holds ``names`` that contents must say."""
+        for key, entry in value.items():
+            if names:
+                if key in self._said:
+                    self.found.names.add(key)
+                    self._waiting.append((entry, False))
+                else:
+                    self._unsaid.setdefault(key, []).append(entry)
+            elif key not in _LEADS_AWAY:
+                self.found.names.add(key)
+                if key == "/CharProcs":
+                    for glyph in entry.values() if isinstance(entry, Dictionary) else ():
+                        self._listen(glyph)
+                if isinstance(entry, Object):
+                    self._waiting.append((entry, key in CATEGORIES and isinstance(entry, Dictionary)))
+
+    def _listen(self, stream: Any) -> None:
+        if not isinstance(stream, Stream):
+            return
+        try:
+            text = stream.read_bytes()
+        except pikepdf.PdfError:
+            return
+        for name in set(_NAME.findall(text)):
+            plain = _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), name)
+            self._say("/" + plain.decode("utf-8", "surrogateescape"))
+
+    def _say(self, name: str) -> None:
+        self._said.add(name)
+        entries = self._unsaid.pop(name, ())
+        if entries:
+            self.found.names.add(name)
+            self._waiting += [(entry, False) for entry in entries]
+
+
+def _is_elsewhere(value: Any) -> bool:
+    """Whether ``value`` is another page, or a part of what describes the document as a whole."""
+    kind = str(value.get("/Type")) if isinstance(value, Dictionary | Stream) else ""
+    return kind in _NEVER_TYPES or kind in ("/Page", "/Pages", "/Catalog")
+
+
+def _everything(pdf: pikepdf.Pdf) -> Iterator[tuple[Any, bool]]:
+    """All objects of the file and what stands inside them, each with whether its keys are freely chosen names."""
+    objects = [value for value in pdf.objects if isinstance(value, Object)]
+    chosen = {
+        entry.objgen
+        for value in objects
+        if isinstance(value, Dictionary | Stream)
+        for key, entry in value.items()
+        if key in _CHOSEN and isinstance(entry, Object) and entry.is_indirect
+    }
+    waiting: list[tuple[Any, bool]] = [(value, value.objgen in chosen) for value in objects]
+    while waiting:
+        value, names = waiting.pop()
+        if not isinstance(value, Object):
+            continue
+        yield value, names
+        if isinstance(value, Array):
+            waiting += [(item, False) for item in value if not _stands_alone(item)]
+        elif isinstance(value, Dictionary | Stream):
+            waiting += [(item, key in _CHOSEN) for key, item in value.items() if not _stands_alone(item)]
+
+
+def _stands_alone(value: Any) -> bool:
+    return isinstance(value, Object) and value.is_indirect
+
+
+def _structure(pdf: pikepdf.Pdf, size: int) -> Material:
+    """Return all that is in ``pdf``, which must have ``size`` pages, and none of the places where documents keep what
+    is about all of them. Raises Refused ``leak``.
+    """
+    found = Material()
+    sheets = 0
+    for value, names in _everything(pdf):
+        found.take(value)
+        if not names and isinstance(value, Dictionary | Stream):
+            kind = value.get("/Type")
+            sheets += kind == Name.Page
+            if str(kind) in _NEVER_TYPES or (kind != Name.Pages and not _NEVER.isdisjoint(value.keys())):
+                raise Refused("leak")
+    catalog, trailer = set(pdf.Root.keys()), set(pdf.trailer.keys())
+    if len(pdf.pages) != size or sheets != size or catalog - _CATALOG or trailer - _TRAILER:
+        raise Refused("leak")
+    return found

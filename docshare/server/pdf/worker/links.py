@@ -1,0 +1,130 @@
+"""The links of a page: link annotations, and addresses written in the text. Runs inside the worker only."""
+
+import ctypes
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+from docshare.server.pdf.worker.documents import Document
+from docshare.server.pdf.worker.geometry import View
+
+_MAX_LINKS = 2_000
+_MAX_URL = 2_048
+_MAX_QUADS = 64
+_SAFE_URL = re.compile(r"(?:https?://|mailto:)[^\x00-\x20\x7f<>\"\\^`{|}]+", re.IGNORECASE)
+
+Corners = tuple[float, float, float, float]
+
+
+def page_links(document: Document, page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, view: View) -> list[list[Any]]:
+    """Rows of [x, y, w, h, target]: fractions of the page as shown, and {"url": str} or {"page": 1-based}.
+
+    Only http, https and mailto addresses and pages of this document; a written address under an annotation of the
+    author is left to the annotation.
+    """
+    rows: list[list[Any]] = []
+    for corners, target in _annotated(document, page):
+        if len(rows) < _MAX_LINKS and (place := view.fractions(view.shown(*corners))):
+            rows.append([*place, target])
+    authored = list(rows)
+    for corners, target in _written(text):
+        place = view.fractions(view.shown(*corners))
+        if place and len(rows) < _MAX_LINKS and not any(_covers(row, place) for row in authored):
+            rows.append([*place, target])
+    return rows
+
+
+def _annotated(document: Document, page: pypdfium2.PdfPage) -> Iterator[tuple[Corners, dict[str, str | int]]]:
+    position = ctypes.c_int(0)
+    link = pdfium.FPDF_LINK()
+    for _ in range(_MAX_LINKS):
+        if not pdfium.FPDFLink_Enumerate(page, ctypes.byref(position), ctypes.byref(link)):
+            return
+        target = _target(document, link)
+        if target is not None:
+            for corners in _areas(link):
+                yield corners, target
+
+
+def _target(document: Document, link: Any) -> dict[str, str | int] | None:
+    destination = pdfium.FPDFLink_GetDest(document.pdf, link)
+    if not destination:
+        action = pdfium.FPDFLink_GetAction(link)
+        kind = pdfium.FPDFAction_GetType(action) if action else pdfium.PDFACTION_UNSUPPORTED
+        if kind == pdfium.PDFACTION_URI:
+            url = _safe(_address(document, action))
+            return {"url": url} if url else None
+        if kind != pdfium.PDFACTION_GOTO:
+            return None
+        destination = pdfium.FPDFAction_GetDest(document.pdf, action)
+    index = pdfium.FPDFDest_GetDestPageIndex(document.pdf, destination) if destination else -1
+    return {"page": index + 1} if 0 <= index < document.count else None
+
+
+def _address(document: Document, action: Any) -> str:
+    size = pdfium.FPDFAction_GetURIPath(document.pdf, action, None, 0)
+    if not 1 < size <= _MAX_URL * 4:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    pdfium.FPDFAction_GetURIPath(document.pdf, action, buffer, size)
+    return buffer.value.decode("utf-8", "replace")
+
+
+def _areas(link: Any) -> Iterator[Corners]:
+    """The quadrilaterals of a link that runs over several lines, else its rectangle."""
+    quad = pdfium.FS_QUADPOINTSF()
+    count = min(pdfium.FPDFLink_CountQuadPoints(link), _MAX_QUADS)
+    for index in range(count):
+        if pdfium.FPDFLink_GetQuadPoints(link, index, ctypes.byref(quad)):
+            across, up = (quad.x1, quad.x2, quad.x3, quad.x4), (quad.y1, quad.y2, quad.y3, quad.y4)
+            yield min(across), min(up), max(across), max(up)
+    rect = pdfium.FS_RECTF()
+    if count < 1 and pdfium.FPDFLink_GetAnnotRect(link, ctypes.byref(rect)):
+        yield rect.left, rect.bottom, rect.right, rect.top
+
+
+def _written(text: pypdfium2.PdfTextPage) -> Iterator[tuple[Corners, dict[str, str | int]]]:
+    """Addresses pdfium recognises in the text itself."""
+    found = pdfium.FPDFLink_LoadWebLinks(text)
+    try:
+        for index in range(min(pdfium.FPDFLink_CountWebLinks(found), _MAX_LINKS)):
+            url = _safe(_web_address(found, index))
+            for corners in _web_areas(found, index) if url else ():
+                yield corners, {"url": url}
+    finally:
+        pdfium.FPDFLink_CloseWebLinks(found)
+
+
+def _web_address(found: Any, index: int) -> str:
+    units = pdfium.FPDFLink_GetURL(found, index, None, 0)
+    if not 1 < units <= _MAX_URL + 1:
+        return ""
+    buffer = (ctypes.c_ushort * units)()
+    pdfium.FPDFLink_GetURL(found, index, buffer, units)
+    return bytes(buffer).decode("utf-16-le", "replace").rstrip("\0")
+
+
+def _web_areas(found: Any, index: int) -> Iterator[Corners]:
+    left, top, right, bottom = (ctypes.c_double() for _ in range(4))
+    for part in range(min(pdfium.FPDFLink_CountRects(found, index), _MAX_QUADS)):
+        corners = (ctypes.byref(side) for side in (left, top, right, bottom))
+        if pdfium.FPDFLink_GetRect(found, index, part, *corners):
+            yield left.value, bottom.value, right.value, top.value
+
+
+def _safe(url: str) -> str:
+    """``url`` if it may be offered to a reader, else ""."""
+    url = url.strip()
+    if url[:4].lower() == "www.":
+        url = "http://" + url
+    return url if len(url) <= _MAX_URL and _SAFE_URL.fullmatch(url) else ""
+
+
+def _covers(row: list[Any], place: tuple[float, float, float, float]) -> bool:
+    """Whether the centre of ``place`` lies in the link ``row``."""
+    x, y = place[0] + place[2] / 2, place[1] + place[3] / 2
+    left, top, width, height = row[:4]
+    return bool(left <= x <= left + width and top <= y <= top + height)

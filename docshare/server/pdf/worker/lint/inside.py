@@ -1,0 +1,241 @@
+"""What hangs in a document besides its pages: files, scripts, notes, forms, layers, leftovers. Runs inside the worker
+only. One walk over all objects; each kind of thing has a function that looks at it."""
+
+import ipaddress
+import re
+from collections import Counter, defaultdict
+from typing import Any
+from urllib.parse import urlsplit
+
+import pikepdf
+from pikepdf import Array, Dictionary, Name, Object, Stream, String
+
+from docshare.server.pdf.worker.lint import photos
+from docshare.server.pdf.worker.lint.about import paths_in
+from docshare.server.pdf.worker.lint.findings import Findings, listed, quoted, some
+from docshare.server.pdf.worker.lint.walk import Thing, everything
+
+NOTES = frozenset({
+    "/Text", "/FreeText", "/Line", "/Square", "/Circle", "/Polygon", "/PolyLine", "/Highlight", "/Underline",
+    "/Squiggly", "/StrikeOut", "/Stamp", "/Caret", "/Ink", "/Sound",
+})  # fmt: skip
+"""Annotations by which people talk about a page."""
+
+_CALLING = {
+    "/Launch": "starts a program or opens a file",
+    "/SubmitForm": "sends what is filled in to an address",
+    "/ImportData": "reads a file of the reader's computer",
+    "/GoToR": "opens another file",
+    "/Rendition": "plays something",
+    "/Movie": "plays something",
+    "/Sound": "plays something",
+}
+_INTERNAL = re.compile(r"localhost|[^.]+|.*\.(?:local|localhost|internal|intranet|corp|lan|home|localdomain)", re.I)
+_TOOLS_OWN = 4096  # bytes a program may keep for itself before it can be an earlier drawing
+_STREAMED = frozenset({"/ObjStm", "/XRef"})
+_MOST_PARENTS = 50
+
+
+class Survey:
+    """One walk over a document, and the findings that come of it."""
+
+    def __init__(self, pdf: pikepdf.Pdf, findings: Findings) -> None:
+        self._pdf = pdf
+        self._findings = findings
+        self._reached: set[tuple[int, int]] = set()
+        self._files: dict[int | None, Counter[str]] = defaultdict(Counter)
+        self._notes: dict[int | None, Counter[str]] = defaultdict(Counter)
+        self._paths: dict[int | None, Counter[str]] = defaultdict(Counter)
+        self._internal: dict[int | None, Counter[str]] = defaultdict(Counter)
+        self._calls: dict[int | None, Counter[str]] = defaultdict(Counter)
+        self._scripts: Counter[int | None] = Counter()
+        self._marked_out: Counter[int | None] = Counter()
+        self._fields: Counter[str] = Counter()
+        self._signers: Counter[str] = Counter()
+        self._thumbs = 0
+        self._own: Counter[bool] = Counter()
+
+    def run(self) -> None:
+        """Look at everything, and tell."""
+        self._pdf.remove_unreferenced_resources()  # a picture that no page draws is a leftover, though pages list it
+        for thing in everything(self._pdf, self._findings.out_of_time):
+            value = thing.value
+            if value.is_indirect:
+                self._reached.add(value.objgen)
+            if isinstance(value, String):
+                self._string(thing)
+            elif isinstance(value, Dictionary | Stream) and not thing.named:
+                self._dictionary(thing)
+        self._tell()
+        if not self._findings.out_of_time():
+            self._leftovers()
+
+    def _string(self, thing: Thing) -> None:
+        for path in paths_in(str(thing.value)):
+            self._paths[thing.page][path] += 1
+
+    def _dictionary(self, thing: Thing) -> None:
+        value, page = thing.value, thing.page
+        if isinstance(value, Stream):
+            self._stream(value, thing)
+        if isinstance(value.get("/EF"), Dictionary):
+            self._files[page][_text(value.get("/UF")) or _text(value.get("/F")) or "without a name"] += 1
+        if "/PieceInfo" in value and isinstance(value["/PieceInfo"], Dictionary):
+            self._own[_weight(value["/PieceInfo"]) > _TOOLS_OWN] += 1
+        self._thumbs += isinstance(value.get("/Thumb"), Stream)
+        self._action(value, page)
+        self._annotation(value, page)
+        self._field(value)
+
+    def _stream(self, value: Any, thing: Thing) -> None:
+        if photos.is_photo(value):
+            told = photos.told_by(value)
+            if told:
+                self._findings.add("image-metadata", "warning", f"A photo tells {' and '.join(told)}.", thing.page)
+        elif value.get("/Type") == Name.Metadata or thing.key == "/Metadata":
+            try:
+                text = value.read_bytes().decode("utf-8", "replace")
+            except pikepdf.PdfError:
+                return
+            for path in paths_in(text):
+                self._paths[thing.page][path] += 1
+
+    def _action(self, value: Any, page: int | None) -> None:
+        kind = str(value.get("/S", "")) if isinstance(value.get("/S"), Name) else ""
+        if "/K" in value or "/Pg" in value:
+            return  # a part of the structure tree, where /S is the kind of a paragraph
+        if kind == "/JavaScript" or (kind == "/Rendition" and "/JS" in value):
+            self._scripts[page] += 1
+        elif kind in _CALLING:
+            self._calls[page][_CALLING[kind]] += 1
+        elif kind == "/URI":
+            address = _text(value.get("/URI"))
+            if is_internal(address):
+                self._internal[page][address] += 1
+        for key in ("/OpenAction", "/AA"):
+            held = value.get(key)
+            for action in [held, *held.values()] if isinstance(held, Dictionary) else []:
+                if isinstance(action, Dictionary) and action.get("/S") == Name.URI:
+                    self._calls[page][f"calls {quoted(_text(action.get('/URI')))} when it is opened"] += 1
+
+    def _annotation(self, value: Any, page: int | None) -> None:
+        kind = str(value.get("/Subtype", "")) if isinstance(value.get("/Subtype"), Name) else ""
+        if kind == "/Redact" and "/Rect" in value:
+            self._marked_out[page] += 1
+        elif kind in NOTES and "/Rect" in value and page is not None:
+            self._notes[page][_text(value.get("/T"))] += 1
+
+    def _field(self, value: Any) -> None:
+        if "/V" not in value:
+            return
+        kind, filled = _inherited(value, "/FT"), value["/V"]
+        name = _text(_inherited(value, "/T")) or "without a name"
+        if kind == Name.Sig and isinstance(filled, Dictionary):
+            self._signers[_text(filled.get("/Name")) or name] += 1
+        elif (kind in (Name.Tx, Name.Ch) and (isinstance(filled, Array | Stream) or _text(filled))) or (
+            kind == Name.Btn and isinstance(filled, Name) and filled != Name.Off
+        ):
+            self._fields[name] += 1
+
+    def _tell(self) -> None:
+        add = self._findings.add
+        for page, count in self._marked_out.items():
+            text = f"{some(count, 'place is', 'places are')} marked to be blacked out, but nothing was taken away yet."
+            add("covered-text", "error", text, page)
+        for page, files in self._files.items():
+            add("attachments", "warning", f"{some(files.total(), 'file')} attached: {listed(files)}.", page)
+        for page, count in self._scripts.items():
+            add("javascript", "warning", f"It holds {some(count, 'script')}.", page)
+        for page, calls in self._calls.items():
+            for call in calls:
+                add("actions", "warning", f"It {call}.", page)
+        for page, notes in self._notes.items():
+            names = Counter({name: count for name, count in notes.items() if name})
+            by = f" by {listed(names)}" if names else ""
+            add("comments", "warning", f"{some(notes.total(), 'note or mark', 'notes and marks')}{by}.", page)
+        for page, paths in self._paths.items():
+            add("paths", "warning", f"It names {listed(paths, 3)}.", page)
+        for page, links in self._internal.items():
+            add("private-links", "warning", f"Links to {listed(links, 3)}.", page)
+        self._tell_of_forms()
+        if self._own[True]:
+            add("private-data", "warning", "A program keeps its own copy of a drawing in it, perhaps with more in it.")
+        elif self._own[False]:
+            add("private-data", "note", "A program keeps notes for itself in it.")
+        if self._thumbs:
+            add("thumbnails", "note", f"{some(self._thumbs, 'small picture')} of pages, perhaps as they once were.")
+
+    def _tell_of_forms(self) -> None:
+        form = self._pdf.Root.get("/AcroForm")
+        if isinstance(form, Dictionary) and "/XFA" in form:
+            self._findings.add("form-data", "warning", "It is an XFA form, which keeps what is filled in as a file.")
+        if self._fields:
+            said = f"{some(self._fields.total(), 'field')} of a form filled in: {listed(self._fields)}."
+            self._findings.add("form-data", "warning", said)
+        if self._signers:
+            self._findings.add("signature", "note", f"Signed: {listed(self._signers)}.")
+
+    def _leftovers(self) -> None:
+        pages, pictures, masks = 0, set[tuple[int, int]](), set[tuple[int, int]]()
+        for value in self._pdf.objects:
+            if isinstance(value, Dictionary | Stream) and value.objgen not in self._reached:
+                kind = str(value.get("/Type", ""))
+                pages += kind == "/Page"
+                if kind not in _STREAMED and isinstance(value, Stream) and value.get("/Subtype") == Name.Image:
+                    pictures.add(value.objgen)
+                    masks |= {
+                        mask.objgen for mask in (value.get("/SMask"), value.get("/Mask")) if isinstance(mask, Stream)
+                    }
+        pictures -= masks
+        if pages or pictures:
+            counted = [some(pages, "page")] * bool(pages) + [some(len(pictures), "picture")] * bool(pictures)
+            self._findings.add("leftovers", "warning", f"Not shown, but still in the file: {' and '.join(counted)}.")
+
+
+def is_internal(address: str) -> bool:
+    """Whether an address on the web is one of a private network."""
+    try:
+        parts = urlsplit(address.strip())
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    if parts.scheme.lower() not in ("http", "https") or not host:
+        return False
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return _INTERNAL.fullmatch(host) is not None
+
+
+def _text(value: Any) -> str:
+    return str(value).strip() if isinstance(value, String) else ""
+
+
+def _inherited(field: Any, key: str) -> Any:
+    for _ in range(_MOST_PARENTS):
+        if not isinstance(field, Dictionary):
+            return None
+        if key in field:
+            return field[key]
+        field = field.get("/Parent")
+    return None
+
+
+def _weight(top: Any) -> int:
+    """Bytes of the streams below ``top``."""
+    waiting, seen, weight = [top], set[tuple[int, int]](), 0
+    while waiting and weight <= _TOOLS_OWN:
+        value = waiting.pop()
+        if not isinstance(value, Object) or (value.is_indirect and value.objgen in seen):
+            continue
+        if isinstance(value, Dictionary) and value.get("/Type") in (Name.Page, Name.Pages, Name.Catalog):
+            continue
+        if value.is_indirect:
+            seen.add(value.objgen)
+        if isinstance(value, Stream):
+            weight += len(value.read_raw_bytes())
+        if isinstance(value, Dictionary | Stream):
+            waiting += value.values()
+        elif isinstance(value, Array):
+            waiting += list(value)
+    return weight

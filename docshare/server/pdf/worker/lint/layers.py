@@ -1,0 +1,180 @@
+"""Layers that are in a document and not shown. Runs inside the worker only."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import pikepdf
+from pikepdf import Array, Dictionary, Name, Stream, String
+
+from docshare.server.pdf.worker.cut import inherited
+from docshare.server.pdf.worker.documents import Refused
+from docshare.server.pdf.worker.lint.findings import Findings, listed, some
+from docshare.server.pdf.worker.lint.walk import everything
+
+_OPENING = frozenset({"BDC", "BMC"})
+_SHOWING = frozenset({"Tj", "TJ"})
+_LINE_SHOWING = frozenset({"'", '"'})  # they move to the next line as well
+_PLACING = frozenset({"BT", "ET", "Td", "TD", "Tm", "T*", "'", '"'})
+_PAINTING = frozenset({"f", "F", "f*", "B", "B*", "b", "b*", "S", "s"})
+_DRAWING = frozenset({"Tj", "TJ", "sh", "Do", "INLINE IMAGE", "BDC", "BMC", "EMC", "MP", "DP"})
+
+
+def look(pdf: pikepdf.Pdf, findings: Findings) -> None:
+    """Tell of layers that are off when the document is opened."""
+    names = Counter(_name(layer) for layer in hidden(pdf).values())
+    if names:
+        said = f"{some(names.total(), 'layer is', 'layers are')} not shown, but can be switched on: {listed(names)}."
+        findings.add("hidden-layers", "warning", said)
+
+
+def hidden(pdf: pikepdf.Pdf) -> dict[tuple[int, int], Any]:
+    """The layers that are off when the document is opened, by object number."""
+    layers = pdf.Root.get("/OCProperties")
+    if not isinstance(layers, Dictionary):
+        return {}
+    states = layers.get("/D")
+    states = states if isinstance(states, Dictionary) else Dictionary()
+    off = _listed(states.get("/OFF"))
+    if states.get("/BaseState") == Name.OFF:
+        shown = _listed(states.get("/ON"))
+        off |= {number: layer for number, layer in _listed(layers.get("/OCGs")).items() if number not in shown}
+    return off
+
+
+def _listed(layers: Any) -> dict[tuple[int, int], Any]:
+    found = layers if isinstance(layers, Array) else ()
+    return {layer.objgen: layer for layer in found if isinstance(layer, Dictionary)}
+
+
+def _name(layer: Any) -> str:
+    name = layer.get("/Name")
+    return str(name) if isinstance(name, String) else "without a name"
+
+
+class _Entangled(Exception):
+    """Hidden content cannot be told from what is shown around it."""
+
+
+def remove_hidden(pdf: pikepdf.Pdf) -> bool:
+    """Take out what hidden layers draw; says whether all of it is gone. Where it is not, they stay hidden layers."""
+    off = hidden(pdf)
+    if not off:
+        return True
+    remover = _Remover(pdf, off)
+    try:
+        for page in pdf.pages:
+            remover.page(page)
+    except (_Entangled, Refused, pikepdf.PdfError):
+        return False
+    states = pdf.Root.OCProperties
+    del pdf.Root["/OCProperties"]  # layers that are shown are drawn without it too
+    reached = (thing.value for thing in everything(pdf, lambda: False))
+    if any(value.is_indirect and value.objgen in off for value in reached):
+        pdf.Root.OCProperties = states
+        return False
+    return True
+
+
+class _Remover:
+    """Rewrites drawing instructions without those of the layers ``off``."""
+
+    def __init__(self, pdf: pikepdf.Pdf, off: Mapping[tuple[int, int], Any]) -> None:
+        self._pdf = pdf
+        self._off = off
+        self._done: set[tuple[int, int]] = set()
+
+    def page(self, page: pikepdf.Page) -> None:
+        """Rewrite one page and the forms it draws."""
+        resources = inherited(page.obj, "/Resources")
+        kept = self._kept(page, resources)
+        if kept is not None:
+            page.obj.Contents = self._pdf.make_stream(kept)
+        self._forget(resources)
+        notes = page.obj.get("/Annots")
+        if isinstance(notes, Array):
+            page.obj.Annots = Array([note for note in notes if not self._is_off(note.get("/OC"))])
+
+    def _form(self, form: Any, outer: Any) -> None:
+        if form.objgen in self._done:
+            return
+        self._done.add(form.objgen)
+        resources = form.get("/Resources", outer)
+        kept = self._kept(form, resources)
+        if kept is not None:
+            form.write(kept)
+        self._forget(resources)
+
+    def _kept(self, content: Any, resources: Any) -> bytes | None:
+        """The instructions of ``content`` that draw what is shown; None if those are all. Raises _Entangled."""
+        kept: list[Any] = []
+        opened: list[bool] = []
+        moved = changed = False
+        for instruction in pikepdf.parse_content_stream(content):
+            operator = str(instruction.operator)
+            if operator in _OPENING:
+                opened.append(operator == "BDC" and self._opens_hidden(instruction.operands, resources))
+            inside = any(opened)
+            if operator == "EMC" and opened:
+                opened.pop()
+            if operator in _PLACING:
+                moved = False
+            if not inside:
+                if moved and operator in _SHOWING:
+                    raise _Entangled
+                if operator == "Do" and self._is_gone(instruction.operands, resources):
+                    changed = True
+                else:
+                    kept.append(instruction)
+                continue
+            changed = True
+            moved = moved or operator in _SHOWING
+            if operator in _LINE_SHOWING:
+                raise _Entangled
+            if operator in _PAINTING:
+                kept.append(pikepdf.ContentStreamInstruction([], pikepdf.Operator("n")))
+            elif operator not in _DRAWING:
+                kept.append(instruction)
+        return pikepdf.unparse_content_stream(kept) if changed else None
+
+    def _opens_hidden(self, operands: Any, resources: Any) -> bool:
+        if len(operands) != 2 or operands[0] != Name.OC or not isinstance(operands[1], Name):
+            return False
+        return self._is_off(_entry(resources, "/Properties", operands[1]))
+
+    def _is_gone(self, operands: Any, resources: Any) -> bool:
+        """Whether what is drawn here is of a hidden layer; forms that are not are rewritten as well."""
+        drawn = _entry(resources, "/XObject", operands[0]) if len(operands) else None
+        if not isinstance(drawn, Stream):
+            return False
+        if self._is_off(drawn.get("/OC")):
+            return True
+        if drawn.get("/Subtype") == Name.Form:
+            self._form(drawn, resources)
+        return False
+
+    def _is_off(self, layer: Any) -> bool:
+        if not isinstance(layer, Dictionary):
+            return False
+        if layer.get("/Type") != Name.OCMD:
+            return layer.objgen in self._off
+        if "/VE" in layer or layer.get("/P", Name.AnyOn) != Name.AnyOn:
+            return False
+        members = layer.get("/OCGs")
+        listed = list(members) if isinstance(members, Array) else [members]
+        return bool(listed) and all(isinstance(each, Dictionary) and each.objgen in self._off for each in listed)
+
+    def _forget(self, resources: Any) -> None:
+        """Take hidden layers, and what is drawn on them, out of a resource dictionary."""
+        for category in ("/Properties", "/XObject"):
+            part: Any = resources.get(category) if isinstance(resources, Dictionary) else None
+            entries = list(part.items()) if isinstance(part, Dictionary) else []
+            for key, value in entries:
+                layer = value if category == "/Properties" else value.get("/OC")
+                if self._is_off(layer):
+                    del part[key]
+
+
+def _entry(resources: Any, category: str, key: Any) -> Any:
+    part = resources.get(category) if isinstance(resources, Dictionary) else None
+    return part.get(str(key)) if isinstance(part, Dictionary) else None

@@ -1,0 +1,71 @@
+"""Every object of a document once, with the page it belongs to. Runs inside the worker only."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pikepdf
+from pikepdf import Array, Dictionary, Object, Stream
+
+from docshare.server.pdf.worker.contents import CATEGORIES
+
+NAMED = frozenset({*CATEGORIES, "/CharProcs", "/Colorants"})
+"""Entries whose value is a dictionary with freely chosen keys: there a key means nothing."""
+
+_UPWARD = frozenset({"/Parent", "/P", "/Popup", "/IRT", "/Dest", "/B", "/StructParent"})
+_PAGES = ("/Page", "/Pages")
+
+
+class Thing(NamedTuple):
+    """One object: its ``value``; ``key`` under which it was met first; ``page`` 1-based, None for the document's own;
+    ``named``: it is a dictionary whose keys are freely chosen."""
+
+    value: Any
+    key: str
+    page: int | None
+    named: bool = False
+
+
+def everything(pdf: pikepdf.Pdf, stop: Callable[[], bool]) -> Iterator[Thing]:
+    """All objects that can be reached, those of the pages first, until ``stop`` says so."""
+    seen: set[tuple[int, int]] = set()
+    for number, page in enumerate(pdf.pages, 1):
+        seen.add(page.obj.objgen)
+        yield Thing(page.obj, "/Page", number)
+        yield from _below(page.obj, number, seen, stop)
+        if stop():
+            return
+    yield from _below(pdf.trailer, None, seen, stop)
+
+
+def _below(top: Any, page: int | None, seen: set[tuple[int, int]], stop: Callable[[], bool]) -> Iterator[Thing]:
+    waiting = list(_children(Thing(top, "", page)))
+    steps = 0
+    while waiting:
+        thing = waiting.pop()
+        value = thing.value
+        if value.is_indirect:
+            if value.objgen in seen or (page is not None and _kind(value) in _PAGES):
+                continue
+            if isinstance(value, Array | Dictionary | Stream):
+                seen.add(value.objgen)
+        yield thing
+        waiting.extend(_children(thing))
+        steps += 1
+        if steps % 4096 == 0 and stop():
+            return
+
+
+def _children(thing: Thing) -> Iterator[Thing]:
+    value, page = thing.value, thing.page
+    if isinstance(value, Array):
+        for item in value:
+            if isinstance(item, Object):
+                yield Thing(item, thing.key, page)
+    elif isinstance(value, Dictionary | Stream):
+        for key, item in value.items():
+            if isinstance(item, Object) and not (page is not None and not thing.named and key in _UPWARD):
+                yield Thing(item, key, page, key in NAMED and not thing.named and isinstance(item, Dictionary))
+
+
+def _kind(value: Any) -> str:
+    return str(value.get("/Type", "")) if isinstance(value, Dictionary | Stream) else ""

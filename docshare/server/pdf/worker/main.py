@@ -1,0 +1,149 @@
+"""The worker process: reads jobs from its input, answers on its output (protocol: see ``child``).
+
+Started as ``python -m docshare.server.pdf.worker.main MEMORY_BYTES TIMEOUT_S`` by ``child`` and only there.
+"""
+
+import io
+import json
+import os
+import select
+import socket
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from docshare.server.pdf.worker import confine
+
+if TYPE_CHECKING:
+    from docshare.server.pdf.worker.documents import Documents
+
+MAX_JSON = 4 << 20
+"""Bytes of an answer in JSON; the text of a dense newspaper page takes half of it."""
+
+_IDLE_S = 15.0
+_BLOCK = 1 << 16
+
+
+def main(memory_bytes: int, timeout_s: float, *, edits: bool) -> None:
+    """Serve jobs until the input ends."""
+    place = confine.enter_process_namespace()
+    source, sink = _private_pipes()
+    try:
+        documents = _load(edits=edits)
+        status = confine.confine(memory_bytes, place)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the parent reports it
+        _send(sink, {"error": f"{type(error).__name__}: {error}"})
+        return
+    _send(sink, {"ready": True, **status.row()})
+    for line, file in _jobs(source, documents):
+        confine.allow_seconds(timeout_s)
+        header, body = _answer(documents, json.loads(line), file)
+        _send(sink, header, body)
+    os._exit(0)  # nothing here needs an orderly end, and the parent waits
+
+
+def _private_pipes() -> tuple[socket.socket, int]:
+    """Move the protocol away from descriptors 0 and 1, so that no library can write into it."""
+    source, sink = socket.socket(fileno=os.dup(0)), os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    os.close(null)
+    source.shutdown(socket.SHUT_WR)
+    return source, sink
+
+
+def _load(*, edits: bool) -> "Documents":
+    """Import whatever a job may need and use it once, for a confined process finds no library any more."""
+    from docshare.server.pdf.worker import warmup
+    from docshare.server.pdf.worker.documents import Documents
+
+    warmup.draw()
+    if edits:
+        from docshare.server.pdf.worker import editing
+
+        editing.edit()
+    return Documents()
+
+
+def _jobs(source: socket.socket, documents: "Documents") -> Iterator[tuple[bytes, io.FileIO]]:
+    """The jobs as they come: a line, and the file it is about. While none comes, documents are closed and memory is
+    given back."""
+    rest = b""
+    files: list[int] = []
+    idle_s: float | None = _IDLE_S
+    while True:
+        if not select.select([source], [], [], idle_s)[0]:
+            documents.close()
+            confine.release_memory()
+            idle_s = None
+            continue
+        idle_s = _IDLE_S
+        block, received, _, _ = socket.recv_fds(source, _BLOCK, 1)
+        if not block:
+            return
+        files += received
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
+            yield line, io.FileIO(files.pop(0))
+
+
+def _send(sink: int, header: dict[str, Any], body: bytes = b"") -> None:
+    for block in (json.dumps({**header, "size": len(body)}).encode("ascii") + b"\n", body):
+        view = memoryview(block)
+        while view:
+            view = view[os.write(sink, view) :]
+
+
+def _answer(documents: "Documents", job: dict[str, Any], file: io.FileIO) -> tuple[dict[str, Any], bytes]:
+    from docshare.server.pdf.worker import image_mark, inspect, palette, picture, render, text
+    from docshare.server.pdf.worker.documents import Refused
+
+    kind = job["do"]
+    try:
+        if kind in ("picture", "stamp", "clean"):
+            with io.BufferedReader(file) as whole:
+                match kind:
+                    case "picture":
+                        return {}, picture.redrawn(whole, job["type"])
+                    case "stamp":
+                        return {}, image_mark.stamped(whole, job["mark"])
+                    case _:
+                        from docshare.server.pdf.worker.lint import clean
+
+                        return {}, clean.copy(whole, keep_title=job["keep_title"])
+        if kind == "lint":
+            from docshare.server.pdf.worker.lint import report
+
+            return {}, report.report(documents, {**job, "file": file})
+        document = documents.open(file)
+        match kind:
+            case "derive":
+                from docshare.server.pdf.worker import derive
+
+                return {}, derive.document(document, job)
+            case "inspect":
+                return {}, inspect.page_sizes(document, job["max_pages"])
+            case "render":
+                return {}, render.jpeg(document, job["page"], job["width"], job.get("mark"))
+            case "palette":
+                return {}, json.dumps(palette.colours(document, job["budget_s"])).encode("ascii")
+            case _:
+                return {}, _shortened(text.page_text(document, job["page"]))
+    except Refused as refused:
+        return {"error": refused.reason}, b""
+    # Anything else, MemoryError first, ends the process: the parent then starts from a clean one.
+
+
+def _shortened(page: dict[str, Any]) -> bytes:
+    """The text of a page as JSON, without what comes last on it where that is too much for an answer."""
+    told = json.dumps(page).encode("ascii")
+    while len(told) > MAX_JSON:
+        for rows in (page["boxes"], page["links"]):
+            del rows[len(rows) * MAX_JSON // (len(told) + 1) :]
+        told = json.dumps(page).encode("ascii")
+    return told
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), float(sys.argv[2]), edits="edit" in sys.argv[3:])

@@ -1,0 +1,190 @@
+"""The text layer of a page: runs of text with their boxes, for selection, find in page and screen readers.
+
+Runs inside the worker only. pdfium gives characters one by one in reading order, with the spaces and line ends it
+infers; this module joins them to runs. A run ends at the end of a line and at a gap as wide as a column's.
+"""
+
+import ctypes
+import math
+import unicodedata
+from collections.abc import Iterator
+from contextlib import closing
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+from docshare.server.pdf.worker.documents import Document, Refused
+from docshare.server.pdf.worker.geometry import Rect, View
+from docshare.server.pdf.worker.links import page_links
+
+_MAX_CHARS = 100_000  # a dense newspaper page has about 20,000
+_COLUMN_GAP = 1.5  # in line heights: wider than the spaces of justified text, narrower than between columns
+_PDFIUM_HYPHEN = 0x02  # what pdfium reports for a hyphen at the end of a line
+_SYMBOL_BULLETS = (0xF0A7, 0xF0B7)  # squares and dots of symbol fonts, in the private use area
+
+
+Span = tuple[float, float]
+
+
+class Glyph(NamedTuple):
+    """One character as shown: ``rect`` in points from the top left, ``angle`` in degrees clockwise."""
+
+    text: str
+    rect: Rect
+    angle: int
+
+
+class Run:
+    """Text that goes in one box: the characters of one line up to its end or a column gap.
+
+    ``start``/``end`` is its extent in the direction of the text, ``low``/``high`` its extent across.
+    """
+
+    __slots__ = ("angle", "end", "high", "low", "parts", "rects", "start")
+
+    def __init__(self, glyph: Glyph, along: Span, across: Span) -> None:
+        self.angle = glyph.angle
+        self.parts = [glyph.text]
+        self.rects = [glyph.rect]
+        self.start, self.end = along
+        self.low, self.high = across
+
+    def takes(self, glyph: Glyph, along: Span, across: Span) -> bool:
+        """Whether ``glyph`` continues this run: same direction, same line, no column gap, no jump back."""
+        low, high = across
+        height, other = self.high - self.low, high - low
+        if low != self.low or high != self.high:
+            overlap = min(high, self.high) - max(low, self.low)
+            if overlap < 0.5 * min(height, other):
+                return False
+            height = max(height, other)
+        ahead = along[0] - self.end
+        if glyph.text > "\u0590" and _right_to_left(glyph.text):
+            ahead = max(ahead, self.start - along[1])
+        return glyph.angle == self.angle and -height < ahead < _COLUMN_GAP * height
+
+    def add(self, space: str, glyph: Glyph, along: Span, across: Span) -> None:
+        """Append ``glyph`` with the ``space`` before it."""
+        self.parts.append(space + glyph.text if space else glyph.text)
+        self.rects.append(glyph.rect)
+        self.start, self.end = min(self.start, along[0]), max(self.end, along[1])
+        self.low, self.high = min(self.low, across[0]), max(self.high, across[1])
+
+    def rect(self) -> Rect:
+        """The box around all its characters."""
+        x0, y0, x1, y1 = zip(*self.rects, strict=True)
+        return min(x0), min(y0), max(x1), max(y1)
+
+
+def page_text(document: Document, number: int) -> dict[str, Any]:
+    """Width, height, boxes and links of page ``number`` (1-based), JSON-ready. Raises Refused ``page``.
+
+    ``boxes`` rows are [x, y, w, h, text, angle], ``links`` rows [x, y, w, h, target], all places as fractions.
+    """
+    with document.page(number) as page:
+        view = View.of(page)
+        if not all(math.isfinite(side) and side > 0 for side in view.size):
+            raise Refused("page")
+        with closing(page.get_textpage()) as source:
+            boxes = [row for run in _runs(_glyphs(source, view)) if (row := _row(run, view))]
+            links = page_links(document, page, source, view)
+        width, height = view.size
+        return {"width": width, "height": height, "boxes": boxes, "links": links}
+
+
+def _glyphs(source: pypdfium2.PdfTextPage, view: View) -> Iterator[Glyph | str]:
+    """The characters of the page; a plain " " or line feed stands for white space."""
+    handle = source.raw
+    box = pdfium.FS_RECTF()
+    pointer = ctypes.byref(box)
+    for index in range(min(pdfium.FPDFText_CountChars(handle), _MAX_CHARS)):
+        text = _character(pdfium.FPDFText_GetUnicode(handle, index))
+        if text in ("", " ", "\n"):
+            yield text
+        elif pdfium.FPDFText_GetLooseCharBox(handle, index, pointer):
+            angle = pdfium.FPDFText_GetCharAngle(handle, index)
+            turned = round(math.degrees(angle)) + view.turn if angle > 0 else view.turn
+            yield Glyph(text, view.shown(box.left, box.bottom, box.right, box.top), turned % 360)
+
+
+@lru_cache(4096)
+def _character(code: int) -> str:
+    """The text of one pdfium character: "" to leave out, " " for any white space. Ligatures arrive spelled out."""
+    if 0x20 < code < 0x7F:
+        return chr(code)
+    if code in (0x0A, 0x0D):
+        return "\n"
+    if code == _PDFIUM_HYPHEN:
+        return "-"
+    if code in _SYMBOL_BULLETS:
+        return "\u2022"
+    if code > 0x10FFFF or code & 0xFFFE == 0xFFFE:
+        return ""
+    text = chr(code)
+    if text.isspace():
+        return " "
+    if unicodedata.category(text) in ("Cc", "Cn", "Co", "Cs"):
+        return ""
+    return text
+
+
+def _runs(glyphs: Iterator[Glyph | str]) -> Iterator[Run]:
+    run: Run | None = None
+    space = ""
+    for glyph in glyphs:
+        if isinstance(glyph, str):
+            if glyph == "\n" and run is not None:
+                yield run
+                run = None
+            space = " " if glyph else space
+            continue
+        along, across = _axes(glyph)
+        if run is not None and run.takes(glyph, along, across):
+            run.add(space, glyph, along, across)
+        else:
+            if run is not None:
+                yield run
+            run = Run(glyph, along, across)
+        space = ""
+    if run is not None:
+        yield run
+
+
+def _axes(glyph: Glyph) -> tuple[Span, Span]:
+    """The glyph's extent along its line and across it, both growing in reading direction."""
+    x0, y0, x1, y1 = glyph.rect
+    match glyph.angle:
+        case 0:
+            return (x0, x1), (y0, y1)
+        case 90:
+            return (y0, y1), (-x1, -x0)
+        case 180:
+            return (-x1, -x0), (-y1, -y0)
+        case 270:
+            return (-y1, -y0), (x0, x1)
+    turn = math.radians(glyph.angle)
+    x, y, half = (x0 + x1) / 2, (y0 + y1) / 2, min(x1 - x0, y1 - y0) / 2
+    along = x * math.cos(turn) + y * math.sin(turn)
+    across = y * math.cos(turn) - x * math.sin(turn)
+    return (along - half, along + half), (across - half, across + half)
+
+
+def _row(run: Run, view: View) -> list[Any] | None:
+    """A run as [x, y, w, h, text, angle]; None if it lies outside the page.
+
+    Text at an odd angle (a stamp across the page) gets a level box through its middle, so that it can be found and
+    read out and yet does not cover the text under it.
+    """
+    angle, (x0, y0, x1, y1) = run.angle, run.rect()
+    if angle % 90:
+        middle, half = (y0 + y1) / 2, min(run.high - run.low, y1 - y0) / 2
+        angle, y0, y1 = 0, middle - half, middle + half
+    place = view.fractions((x0, y0, x1, y1))
+    return [*place, "".join(run.parts), angle] if place else None
+
+
+@lru_cache(4096)
+def _right_to_left(text: str) -> bool:
+    return unicodedata.bidirectional(text[0]) in ("R", "AL", "AN")

@@ -1,0 +1,1 @@
+"""Who may use an instance: accounts, passwords, sign-in links, sessions, and who is calling."""

@@ -1,0 +1,320 @@
+"""How each kind of event comes about when it is caused on purpose: which values it has, and the way a reader takes."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from docshare.contract.features import plan_problem, require_plan
+from docshare.contract.limits import BURN_DELAY_MS
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+from docshare.contract.proofing import MARKS
+from docshare.contract.scopes import Lane, held_scopes
+from docshare.contract.settings import SETTINGS
+from docshare.contract.triggers import FORM
+from docshare.contract.wire import present
+from docshare.server.http.multipart import ReceivedFile
+from docshare.server.rules import acting, gates, lifecycle, reading
+from docshare.server.rules import downloads as download_rules
+from docshare.server.rules.gates import GATE, PASSWORD, Asked
+from docshare.server.runtime import Runtime
+from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.events import simulated_visits as visits
+from docshare.server.services.feedback import annotations, marks, notes, receipts
+from docshare.server.services.files import burn, page_range
+from docshare.server.services.files import replace as replacing
+from docshare.server.services.links import downloads, entry, invites, links
+from docshare.server.services.links.entry import Offer
+from docshare.server.services.links.invites import Wish as Invitation
+from docshare.server.services.links.links import Link, SharedInvite
+from docshare.server.services.readership import readers, viewing
+from docshare.server.services.readership.readers import Reader
+
+Values = dict[str, Any]
+
+_PAGES, _PAGE_MS = 3, 20_000  # read, unless said otherwise
+_GLANCE_MS = 6_000  # of an invitee who opens the document
+_BLOCK = 1024 * 1024
+_ANSWERS = {"email": "reader", "phone": "+44 20 7946 0000", "company": "Example Ltd", "text": "Example"}
+_READER = "Example Reader"
+_DOMAIN = "example.com"
+_RECT = {"x": 0.1, "y": 0.1, "width": 0.3, "height": 0.1}
+
+_VIEWED_BY = "SELECT email, name, viewed_at FROM invites WHERE file_id = ?"
+_OWNER = "SELECT id, uuid, email, name, plan, created_at FROM accounts WHERE id = ?"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The ``link`` at which it happens, the ``consent`` to take what is limited, and the values ``given``."""
+
+    link: Link
+    consent: bool
+    given: Mapping[str, Any]
+
+
+class Act(NamedTuple):
+    """``values``: what the event will say as far as it can be chosen, or the Problem in its way, without changing
+    anything; ``do``: let it happen with them; ``by_a_reader``: it can come about through a variant."""
+
+    values: Callable[[Runtime, Scene], Values]
+    do: Callable[[Runtime, Scene, Values], None]
+    by_a_reader: bool = True
+
+
+def _require_settings(rt: Runtime, link: Link, *names: str) -> None:
+    """Raise ``plan_required`` or ``conflict`` unless all the switches ``names`` stand."""
+    needed = max(SETTINGS[name].plan for name in names)
+    if links.owner_plan(rt, link) < needed:
+        raise plan_problem(needed, f"The setting {names[0]}")
+    settings = json.loads(link.file.settings)
+    off = [f"{name}=true" for name in names if not settings.get(name, SETTINGS[name].default)]
+    if off:
+        hint = f"Switch it on: docshare settings set {link.file.short_id} {' '.join(off)}"
+        raise Problem("conflict", "The settings of the file do not allow this.", hint=hint)
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def _filled_in(rt: Runtime, scene: Scene) -> dict[str, str]:
+    """The answers to the form on the way to the document; empty where none are given, because none are asked for."""
+    if scene.given.keys() & {"email", FORM}:
+        return _passing(rt, scene)
+    visits.require_open(rt, scene.link, consent=scene.consent)
+    return {}
+
+
+def _viewed(rt: Runtime, scene: Scene) -> Values:
+    _filled_in(rt, scene)
+    size = page_range.for_readers(scene.link).size
+    if not size:
+        hint = f"Change it: docshare settings set {scene.link.file.short_id} --pages FROM-TO"
+        raise Problem("conflict", "The document has no page of the page range, so nobody can view it.", hint=hint)
+    time_ms = scene.given.get("timeMs")
+    pages = scene.given.get("pagesViewed") or min(_PAGES, size, (time_ms or _PAGE_MS) // acting.LEAST_PAGE_MS)
+    if pages > size:
+        raise Problem("bad_request", f"Readers of this link see {size} pages, so {pages} cannot be viewed.", hint="")
+    time_ms = time_ms or pages * _PAGE_MS
+    if time_ms < pages * acting.LEAST_PAGE_MS:
+        said = f"{pages} pages take at least {pages * acting.LEAST_PAGE_MS} ms: a page counts as viewed after a second."
+        raise Problem("bad_request", said, hint="Set a larger timeMs, or fewer pagesViewed.")
+    return {"pagesViewed": pages, "timeMs": time_ms}
+
+
+def _view(rt: Runtime, scene: Scene, values: Values) -> None:
+    """Read, and be gone for as long as it takes to end: all of it lies in the past, so that it ends now."""
+    token = visits.let_in(rt, scene.link, _filled_in(rt, scene))
+    began = rt.clock() - acting.OPEN_MS - values["timeMs"] - reading.HIDDEN_ENDS_MS
+    visits.read(rt, scene.link, token, began, values["pagesViewed"], values["timeMs"])
+    viewing.end_due(rt)
+
+
+def _invitee(rt: Runtime, scene: Scene) -> Values:
+    require_plan(links.owner_plan(rt, scene.link), "invites.create", "An invitation")
+    known = {email: (name, viewed_at) for email, name, viewed_at in rt.db.rows(_VIEWED_BY, (scene.link.file.id,))}
+    email = invites.read_wish({"email": scene.given.get("email", _next_invitee(known))}).email
+    name, viewed_at = known.get(email, (scene.given.get("name", _READER), None))
+    if viewed_at is not None:
+        said = f"{email} has opened the document before; the event is of the first time only."
+        raise Problem("conflict", said, hint="Set another email, or none.")
+    if name != scene.given.get("name", name):
+        raise Problem("conflict", f"{email} is invited as {name or 'nobody by name'}.", hint="Leave the name out.")
+    wish = invites.read_wish({"email": email, "name": name})
+    somebody = SharedInvite(0, "", "", wish.email, wish.name)
+    visits.require_open(rt, replace(scene.link, invite=somebody), consent=scene.consent)
+    return present({"email": wish.email, "name": wish.name})
+
+
+def _next_invitee(known: Mapping[str, Any]) -> str:
+    number = 1
+    while (email := f"invitee{number}@{_DOMAIN}") in known and known[email][1] is not None:
+        number += 1
+    return email
+
+
+def _open_invitation(rt: Runtime, scene: Scene, values: Values) -> None:
+    """Invite them without a mail, and open their link. Their session goes on until the rule ends it: in a minute."""
+    wish = Invitation(values["email"], values.get("name"), mail=False)
+    row = invites.create_any(rt, scene.link.file.uuid, wish)
+    link = links.resolve(rt, row.short_id)
+    if link is None:
+        raise Problem("not_found", "The file is gone.")
+    token = visits.let_in(rt, link)
+    visits.read(rt, link, token, rt.clock() - acting.OPEN_MS - _GLANCE_MS, 1, _GLANCE_MS)
+
+
+# --- taking, and leaving something -----------------------------------------------------------------------------------
+
+
+def _downloaded(rt: Runtime, scene: Scene) -> Values:
+    link = scene.link
+    _filled_in(rt, scene)
+    if link.variant is not None and link.overrides.get("allowDownload") is False:
+        hint = f"Switch it on: docshare variants update {link.variant.uuid} --download"
+        raise Problem("conflict", "The variant does not allow downloads.", hint=hint)
+    if not download_rules.allowed(json.loads(link.file.settings), link.overrides):
+        _require_settings(rt, link, "allowDownload")
+    return {}
+
+
+def _download(rt: Runtime, scene: Scene, _: Values) -> None:
+    token = visits.let_in(rt, scene.link, _filled_in(rt, scene))
+    downloads.take(rt, scene.link, None, token, None).file.close()
+
+
+def _passing(rt: Runtime, scene: Scene) -> Values:
+    """The answers to the form, under its own keys."""
+    link = scene.link
+    what = entry.asked(link)
+    entry.standing(rt, link, visits.nobody, opening=True)  # raises for a dead link
+    if PASSWORD in what.kinds:
+        hint = f"Take it away: docshare settings clear {link.file.short_id} password"
+        raise Problem("conflict", "The link asks for a password, which nobody knows here.", hint=hint)
+    if GATE not in what.kinds:
+        hint = f"Switch it on: docshare settings set {link.file.short_id} requireEmail=true"
+        raise Problem("conflict", "The link asks its readers for no address and no form.", hint=hint)
+    if gates.VIEW in what.kinds and not scene.consent:
+        raise visits.takes_a_view()
+    return gates.filled_in(what, _answers(what, scene.given))
+
+
+def _answers(what: Asked, given: Mapping[str, Any]) -> dict[str, str]:
+    """What is filled in: ``given``, where ``email`` is the address whatever its field is called, and examples."""
+    key, _ = gates.email_in(what, {field.key: "" for field in what.form})
+    said = {**given.get(FORM, {}), **({key: given["email"]} if "email" in given else {})}
+    strange = sorted(said.keys() - {field.key for field in what.form})
+    if strange:
+        keys = ", ".join(("email", *(f"{FORM}.{field.key}" for field in what.form)))
+        raise Problem("bad_request", f"The form of the link has no field {strange[0]}.", hint=f"Keys: {keys}.")
+    domain = what.domains[0] if what.domains else _DOMAIN
+    examples = {**_ANSWERS, "email": f"{_ANSWERS['email']}@{domain}"}
+    return {field.key: said.get(field.key, examples[field.type]) for field in what.form}
+
+
+def _pass(rt: Runtime, scene: Scene, values: Values) -> None:
+    entry.enter(rt, scene.link.public_id, scene.link, None, Offer("", values, entry.ticket(rt), visits.ADDRESS))
+
+
+def _noted(rt: Runtime, scene: Scene) -> Values:
+    visits.require_open(rt, scene.link, consent=scene.consent)
+    _require_settings(rt, scene.link, "commentsEnabled", "commentsAllowPublic")
+    _page(scene)
+    return {"author": _READER, "body": "An example of a note.", **scene.given}
+
+
+def _note(rt: Runtime, scene: Scene, values: Values) -> None:
+    body = {"author": values["author"], "body": values["body"], "page": _page(scene), "public": True}
+    notes.add(rt, _reader(rt, scene), body)
+
+
+def _received(rt: Runtime, scene: Scene) -> Values:
+    visits.require_open(rt, scene.link, consent=scene.consent)
+    _require_settings(rt, scene.link, "askReceipt")
+    return {"name": _READER, **scene.given}
+
+
+def _confirm(rt: Runtime, scene: Scene, values: Values) -> None:
+    receipts.confirm(rt, _reader(rt, scene), values)
+
+
+def _proofed(rt: Runtime, scene: Scene) -> Values:
+    visits.require_open(rt, scene.link, consent=scene.consent)
+    settings = json.loads(scene.link.file.settings)
+    draws = settings.get("annotationsEnabled") and not settings.get("marksEnabled")
+    kind = scene.given.get("kind") or ("annotation" if draws else "mark")
+    _require_settings(rt, scene.link, f"{kind}sEnabled")
+    first = page_range.for_readers(scene.link).first
+    _page(scene)
+    return {"kind": kind, "pageNumber": scene.given.get("pageNumber", first)}
+
+
+def _proof(rt: Runtime, scene: Scene, values: Values) -> None:
+    reader, page = _reader(rt, scene), _page(scene) or 1
+    if values["kind"] == "mark":
+        marks.put(rt, reader, page, {"mark": MARKS[0]})
+    else:
+        annotations.add(rt, reader, {"page": page, "rect": _RECT, "note": "An example of an annotation."})
+
+
+def _reader(rt: Runtime, scene: Scene) -> Reader:
+    """Somebody new, so that what they leave is the first of theirs."""
+    return readers.before(rt, scene.link, None, visits.let_in(rt, scene.link))
+
+
+def _page(scene: Scene) -> int | None:
+    """The reader's number of the page that is asked for. Raises ``not_found`` for one they do not see."""
+    number = scene.given.get("pageNumber")
+    page = None if number is None else page_range.for_readers(scene.link).of_reader(number)
+    if page is None and number is not None:
+        raise Problem("not_found", f"Readers of this link do not see a page {number}.", hint="Set another pageNumber.")
+    return page
+
+
+# --- what happens to the file ----------------------------------------------------------------------------------------
+
+
+def _burning(_: Runtime, scene: Scene) -> Values:
+    file = scene.link.file
+    if scene.link.state == lifecycle.BURNED:
+        raise Problem(
+            "conflict", "The link has burned already; the bytes go half an hour after the last view.", hint=""
+        )
+    if scene.link.state == lifecycle.EXPIRED:
+        raise Problem("gone", "The link has expired; nobody can use up its views.")
+    if file.view_limit is None:
+        hint = f"Set one: docshare settings set {file.short_id} viewLimit=1"
+        raise Problem("conflict", "The file has no view limit, so it never burns.", hint=hint)
+    return {}
+
+
+def _burn(rt: Runtime, scene: Scene, _: Values) -> None:
+    """Take the views that are left, half an hour ago, and sweep."""
+    file = scene.link.file
+    then = visits.at(rt, rt.clock() - BURN_DELAY_MS)
+    with rt.db.write():
+        for _unit in range(file.view_limit or 0):
+            if not burn.take_view(then, file.id):
+                break
+    burn.burn_due(rt)
+
+
+def _replacing(rt: Runtime, scene: Scene) -> Values:
+    require_plan(links.owner_plan(rt, scene.link), "files.replace", "Replacing the document of a link")
+    if not rt.blobs.exists(scene.link.file.blob):
+        raise Problem("gone", "The document was destroyed; replace it by another one.")
+    return {}
+
+
+def _replace(rt: Runtime, scene: Scene, _: Values) -> None:
+    """Put the same document behind the link once more; what stands on its pages stays."""
+    file = scene.link.file
+    part = rt.blobs.part()
+    try:
+        with rt.blobs.path(file.blob).open("rb") as source:
+            while block := source.read(_BLOCK):
+                part.write(block)
+        received = ReceivedFile(file.original_name, "application/pdf", part)
+        replacing.replace(rt, _owner(rt, scene.link), file.uuid, received, clear_anchors=("false",))
+    except BaseException:
+        part.discard()
+        raise
+
+
+def _owner(rt: Runtime, link: Link) -> Caller:
+    ((account_id, uuid, email, name, plan, created_at),) = rt.db.rows(_OWNER, (link.file.owner_id,))
+    return Caller(account_id, uuid, email, name, Plan(plan), created_at, held_scopes(Lane.SESSION), Lane.SESSION, "")
+
+
+ACTS: dict[str, Act] = {
+    "file.viewed": Act(_viewed, _view),
+    "file.downloaded": Act(_downloaded, _download),
+    "gate.completed": Act(_passing, _pass),
+    "note.created": Act(_noted, _note),
+    "receipt.confirmed": Act(_received, _confirm),
+    "file.burned": Act(_burning, _burn, by_a_reader=False),
+    "content.replaced": Act(_replacing, _replace, by_a_reader=False),
+    "invite.viewed": Act(_invitee, _open_invitation, by_a_reader=False),
+    "proofing.updated": Act(_proofed, _proof),
+}

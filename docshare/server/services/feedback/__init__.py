@@ -1,0 +1,1 @@
+"""What readers leave on a document: marks, annotations, notes, receipts."""

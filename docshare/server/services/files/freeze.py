@@ -1,0 +1,57 @@
+"""Links that the operator freezes while what they show is being reviewed (operations: Administration, hardening M42).
+
+Readers get a page of its own and nothing of the document. The owner keeps reading it and its settings, but its design
+cannot be published again.
+"""
+
+from typing import Any
+
+from docshare.contract.wire import instant, present
+from docshare.server.runtime import Runtime
+from docshare.server.services.files.files import no_file_anywhere
+from docshare.server.services.links import links
+
+_FREEZE = "UPDATE files SET frozen_at = COALESCE(frozen_at, ?) WHERE id = ?"
+_UNFREEZE = "UPDATE files SET frozen_at = NULL WHERE id = ?"
+_TOLD = "SELECT uuid, short_id, original_name, frozen_at FROM files WHERE id = ?"
+_ALL = (
+    "SELECT files.uuid, files.short_id, files.original_name, files.frozen_at, accounts.email FROM files "
+    "LEFT JOIN accounts ON accounts.id = files.owner_id WHERE files.frozen_at IS NOT NULL "
+    "ORDER BY files.frozen_at DESC, files.id DESC"
+)
+
+
+def freeze(rt: Runtime, name: str) -> dict[str, Any]:
+    """Freeze every link of the file that the link ``name`` leads to; one that is frozen stays so since then.
+
+    Whoever reports a link has only seen that: ``name`` is any, also a link name or that of one recipient. Returns what
+    ``docshare admin freeze --json`` prints. Raises ``not_found``.
+    """
+    return _set(rt, name, _FREEZE, rt.clock())
+
+
+def unfreeze(rt: Runtime, name: str) -> dict[str, Any]:
+    """Open the links again. As ``freeze``."""
+    return _set(rt, name, _UNFREEZE)
+
+
+def list_frozen(rt: Runtime) -> list[dict[str, Any]]:
+    """Every frozen file, the last one first, with the address of its owner."""
+    return [_describe(*row) for row in rt.db.rows(_ALL)]
+
+
+def _set(rt: Runtime, name: str, sql: str, *values: int) -> dict[str, Any]:
+    with rt.db.write():
+        link = links.resolve(rt, name)
+        if link is None:
+            raise no_file_anywhere(name)
+        rt.db.execute(sql, (*values, link.file.id))
+        return _describe(*rt.db.rows(_TOLD, (link.file.id,))[0])
+
+
+def _describe(
+    uuid: str, short_id: str, original_name: str, frozen_at: int | None, email: str | None = None
+) -> dict[str, Any]:
+    frozen = None if frozen_at is None else instant(frozen_at)
+    found = {"uuid": uuid, "shortId": short_id, "originalName": original_name, "frozenAt": frozen, "owner": email}
+    return present(found)

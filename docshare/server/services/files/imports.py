@@ -1,0 +1,202 @@
+"""Import: fetch a PDF from a host that the operator named, and make it a file (section Files)."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from docshare import __version__
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+from docshare.server.http.multipart import ReceivedFile
+from docshare.server.outbound.addresses import operator_named
+from docshare.server.outbound.exchange import Answer, Request
+from docshare.server.outbound.failures import OutboundError, TooLarge
+from docshare.server.outbound.targets import Target
+from docshare.server.pdf.budget import Tenant
+from docshare.server.rules import designs as design_rules
+from docshare.server.rules import imports as rules
+from docshare.server.rules import intake as intake_rules
+from docshare.server.rules.designs import Bound
+from docshare.server.rules.imports import Order
+from docshare.server.runtime import Runtime
+from docshare.server.services.accounts.callers import Caller, renewed
+from docshare.server.services.designs import designs, tokens
+from docshare.server.services.designs.tokens import Design
+from docshare.server.services.files import intake, replace, tenants, trials
+from docshare.server.services.files.intake import Document
+from docshare.server.store.blobs import HEAD_BYTES, Part
+
+DEADLINE_S = 120.0
+_HEADERS = {"User-Agent": f"docshare/{__version__}", "Accept": "application/pdf"}
+_OK = 200
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The file, and the colours of its first page (``#rrggbb``, most dominant first), if they could be told;
+    ``republished``: whether the document took another one's place, None where no design was shown."""
+
+    uuid: str
+    short_id: str
+    content_version: int
+    palette: list[str] | None
+    republished: bool | None
+
+
+class Ceiling(NamedTuple):
+    """The largest source that is read, in bytes; the ``plan`` whose limits hold for its PDF; how more is refused."""
+
+    most: int
+    plan: Plan
+    refusal: Callable[[], Problem]
+
+
+def take(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Imported:
+    """Fetch the document that ``body`` names and make it a new file of ``caller``, or the next version of the file that
+    shows the design whose tokens it holds (section Owned import on the design lane).
+
+    Raises ``bad_request`` (body, not a PDF, a PDF that cannot be used), ``forbidden`` (host, file slots, a file that
+    takes no updates), ``conflict`` (changed meanwhile), ``payload_too_large``, ``bad_gateway`` (the source) and
+    ``unavailable``. On any of them nothing is stored.
+    """
+    order = listed_order(rt, body)
+    design = tokens.proven(rt, order.user_token, order.design_token)
+    bound = _bound(rt, caller, design)
+    if bound is None:
+        intake.admit(rt, caller, None)
+    else:
+        design_rules.require_open(bound)
+        intake.admit_bytes(rt, caller.plan, None)  # Spec: it consumes no file slot
+    limit = intake_rules.max_stored(caller.plan)
+    ceiling = Ceiling(limit, caller.plan, lambda: intake_rules.too_large(caller.plan))
+    document = fetched(rt, order, ceiling, tenants.of_account(caller.account_id))
+    with kept(rt, document, bound):
+        caller = renewed(rt, caller)
+        intake_rules.require_size(caller.plan, document.size)
+        require_unchanged(bound, _bound(rt, caller, design))
+        file = put(rt, document, bound) if bound else _create(rt, caller, document, design)
+    republished = None if design is None else bound is not None
+    return Imported(
+        *file,
+        rt.engine.palette(rt.blobs.path(document.blob), Tenant(tenants.of_account(caller.account_id), document.sha256)),
+        republished,
+    )
+
+
+Put = tuple[str, str, int]
+"""UUID, short id and content version of a file that has just got its document."""
+
+
+def listed_order(rt: Runtime, body: Mapping[str, object], default_name: str = rules.DEFAULT_NAME) -> Order:
+    """What ``body`` asks for, from a host that may be imported from. Raises ``bad_request``, ``forbidden``."""
+    order = rules.parse_order(body, default_name)
+    rules.require_listed(order.target, rt.config.import_hosts)
+    return order
+
+
+def fetched(rt: Runtime, order: Order, ceiling: Ceiling, owner: str) -> Document:
+    """The document of ``order``, checked and in the store; ``kept`` writes its row. ``owner`` as of ``intake.store``.
+    Raises as ``take``."""
+    part = rt.blobs.part()
+    try:
+        with _seat(rt):
+            _fetch(rt, ceiling, order.target, part)
+        rules.require_pdf(part.head)
+        return intake.store(rt, ceiling.plan, ReceivedFile(order.name, "", part), owner)
+    except Problem as problem:
+        if problem.code != "unprocessable":
+            raise
+        # Spec: Errors. 422 belongs to upload and replacement; an import of what cannot be used is a bad request.
+        raise Problem("bad_request", problem.detail, hint=problem.hint) from problem
+    finally:
+        part.discard()
+
+
+@contextmanager
+def kept(rt: Runtime, document: Document, bound: Bound | None) -> Iterator[None]:
+    """The transaction that makes ``document`` a file's: if it fails, the bytes go; if not, those of the file ``bound``
+    that it replaces."""
+    try:
+        with rt.db.write():
+            yield
+    except BaseException as error:
+        intake.abandon(rt, document.blob, error)
+        raise
+    if bound is not None:
+        replace.retire(rt, _target(bound))
+        trials.file(rt, bound.uuid)
+
+
+def put(rt: Runtime, document: Document, bound: Bound) -> Put:
+    """Let the link of ``bound`` show ``document``, in the caller's transaction. Raises ``payload_too_large``.
+
+    Spec gap: what was anchored to pages goes, as in every replacement that does not say otherwise.
+    """
+    replaced = replace.swap(rt, _target(bound), document, keep=False)
+    return bound.uuid, bound.short_id, replaced.content_version
+
+
+def require_unchanged(before: Bound | None, now: Bound | None) -> None:
+    """Raise ``conflict`` when the link of the design is not what it was before its document was fetched, and as
+    ``require_open``."""
+    if (before is None) != (now is None) or (before is not None and not before.same_as(now)):
+        raise Problem("conflict", "The link of this design was changed while the document was being fetched.")
+    if now is not None:
+        design_rules.require_open(now)
+
+
+def _bound(rt: Runtime, caller: Caller, design: Design | None) -> Bound | None:
+    """The caller's living file that shows ``design``, the newest if there are several."""
+    if design is None:
+        return None
+    now = rt.clock()
+    return next((row for row in designs.of_owner(rt, caller.account_id, design.design) if row.is_live(now)), None)
+
+
+def _create(rt: Runtime, caller: Caller, document: Document, design: Design | None) -> Put:
+    # Judged again inside the transaction: two imports may race for the last slot, and a plan may have ended.
+    intake.require_slot(rt, caller.account_id, caller.plan)
+    row = intake.insert(rt, document, owner_id=caller.account_id, delete_at=None)
+    if design is not None:
+        designs.bind(rt, row.id, design, None)
+    return row.uuid, row.short_id, row.content_version
+
+
+def _target(bound: Bound) -> replace.Target:
+    return replace.Target(bound.id, bound.uuid, bound.content_version, bound.blob, bound.delete_at)
+
+
+def _fetch(rt: Runtime, ceiling: Ceiling, target: Target, part: Part) -> None:
+    """Write what ``target`` answers into ``part``."""
+    request = Request(target, headers=_HEADERS)
+    try:
+        with rt.outbound.exchange(request, operator_named, deadline_s=DEADLINE_S) as answer:
+            if answer.status != _OK:
+                raise OutboundError(f"answered with status {answer.status}")
+            _receive(answer, ceiling.most, part)
+    except TooLarge as error:
+        raise ceiling.refusal() from error
+    except OutboundError as error:
+        raise Problem("bad_gateway", f"The source at {target.host_header} {error}.") from error
+    except OSError as error:
+        raise intake_rules.no_room() from error  # of the part: what the network raises is translated
+
+
+def _receive(answer: Answer, most: int, part: Part) -> None:
+    for block in answer.blocks(most):
+        judged = part.size >= HEAD_BYTES
+        part.write(block)
+        if not judged and part.size >= HEAD_BYTES:
+            rules.require_pdf(part.head)  # the rest need not come
+
+
+@contextmanager
+def _seat(rt: Runtime) -> Iterator[None]:
+    """The right to hold a thread of the server for as long as a slow source may take."""
+    if not rt.outbound.transfers.acquire(blocking=False):
+        raise Problem("rate_limited", "Too many documents are being imported now.", headers={"Retry-After": "10"})
+    try:
+        yield
+    finally:
+        rt.outbound.transfers.release()

@@ -1,0 +1,119 @@
+"""What one reader is shown of a document: the window of pages, and everything said about them in its numbers.
+
+Spec: File settings, pageRange. The signed-in owner gets the full document, whatever the range.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from docshare.contract.problems import Problem
+from docshare.server.rules.page_window import Window, is_empty, window
+from docshare.server.runtime import Runtime
+from docshare.server.services.accounts import sign_in
+from docshare.server.services.files import tenants
+from docshare.server.services.links import watermark as marking
+from docshare.server.services.links.links import Link
+from docshare.server.services.links.watermark import Watermark
+from docshare.server.services.operations.secrets import instance_secret
+
+_SECRET = "page-mark-1"  # noqa: S105 - a name
+EMPTY = "empty"
+_OVER = "."  # before what stands over the pages, in a mark
+
+
+@dataclass(frozen=True)
+class Sight:
+    """``window``: the pages a reader sees; ``place``: content and window in one word, which tells nobody where in the
+    document the window lies; ``watermark``: what stands over the pages, or None; ``mark``: all three, as they stand in
+    the addresses of pages, so that pages under one address never change."""
+
+    window: Window
+    place: str
+    mark: str
+    watermark: Watermark | None = None
+
+    def has(self, mark: str) -> bool:
+        """Whether a page with the ``mark`` shows the same places of the same document, whatever stands over them."""
+        return mark.partition(_OVER)[0] == self.place
+
+
+def prepare(rt: Runtime) -> None:
+    """Make what showing a part of a document needs, so that showing the first one stores nothing either."""
+    instance_secret(rt, _SECRET)
+
+
+def for_readers(link: Link) -> Window:
+    """The pages that readers of ``link`` see; its ``size`` is how many pages the document has for them."""
+    file_range = json.loads(link.file.settings).get("pageRange")
+    return window(link.file.total_pages, file_range, link.overrides.get("pageRange"))
+
+
+def sight(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None = None) -> Sight:
+    """What whoever holds the session cookie ``cookie`` and the ``viewer_token`` of ``link`` sees of the document."""
+    file = link.file
+    shown, watermark = for_readers(link), marking.for_readers(rt, link, viewer_token)
+    whole, place = shown.covers(file.total_pages), str(file.content_version)
+    if (whole and watermark is None) or is_owner(rt, link, cookie):
+        return Sight(Window(1, file.total_pages), place, place)
+    said = f"{file.uuid} {place} {shown.first} {shown.last}"
+    if not whole:
+        place = f"{place}-{_tag(rt, said)}"
+    mark = place if watermark is None else f"{place}{_OVER}{_tag(rt, f'{said} {watermark}')}"
+    return Sight(shown, place, mark, watermark)
+
+
+def _tag(rt: Runtime, said: str) -> str:
+    return hmac.digest(instance_secret(rt, _SECRET), said.encode(), hashlib.sha256)[:6].hex()
+
+
+def has_no_page(total_pages: int, page_range: Mapping[str, int] | None) -> bool:
+    """Return whether a document of ``total_pages`` has no page of a range that stands; None is no range."""
+    return is_empty(total_pages, page_range)
+
+
+def require_pages(rt: Runtime, link: Link, cookie: str | None) -> None:
+    """Raise ``not_found``, with ``reason`` ``EMPTY`` in its ``extra``, where a replacement left no page of the range of
+    ``link``, unless the session cookie ``cookie`` is that of the file's owner, who gets the full document."""
+    if for_readers(link).size == 0 and not is_owner(rt, link, cookie):
+        detail = "The shared pages are not part of the new version."
+        raise Problem("not_found", detail, extra={"reason": EMPTY})
+
+
+def is_owner(rt: Runtime, link: Link, cookie: str | None) -> bool:
+    """Whether the session cookie ``cookie`` is that of the file's owner."""
+    owner_id = link.file.owner_id
+    return cookie is not None and owner_id is not None and sign_in.viewer_account(rt, cookie) == owner_id
+
+
+def page_text(rt: Runtime, link: Link, shown: Window, page: int, address: str) -> dict[str, Any]:
+    """Words and links of the ``page`` of a reader at ``address``, JSON-ready. Links to hidden pages are left out, the
+    others lead to the reader's numbers. Raises what ``PageStore.text`` raises, ValueError outside of the window."""
+    file = link.file
+    number = shown.of_document(page)
+    tenant = tenants.of_reader(file, address)
+    make = partial(rt.pages.text, file.uuid, file.content_version, rt.blobs.path(file.blob), number, tenant)
+    text: dict[str, Any] = json.loads(_read(make))
+    text["links"] = [seen for row in text["links"] if (seen := _link(row, shown))]
+    return text
+
+
+def _read(make: "partial[Path]") -> str:
+    """The stored text; made once more when newer ones pushed it out between being found and being read."""
+    try:
+        return make().read_text(encoding="ascii")
+    except FileNotFoundError:
+        return make().read_text(encoding="ascii")
+
+
+def _link(row: list[Any], shown: Window) -> list[Any] | None:
+    *place, target = row
+    if "page" not in target:
+        return row
+    number = shown.of_reader(target["page"])
+    return None if number is None else [*place, {"page": number}]

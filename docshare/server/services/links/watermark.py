@@ -1,0 +1,69 @@
+"""The watermark of a document: what stands over its pages for readers, in the viewer and in downloads.
+
+Spec: File settings, watermark; viewerSettings, watermarkStyle.
+"""
+
+import hmac
+import json
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from docshare.server.pdf.engine import Mark
+from docshare.server.rules import marking as rules
+from docshare.server.rules import viewer_settings
+from docshare.server.runtime import Runtime
+from docshare.server.services.links.links import Link, owner_plan
+from docshare.server.services.operations.secrets import instance_secret
+from docshare.server.services.readership import viewers
+
+_SECRET = "copy-code-1"  # noqa: S105 - a name
+
+
+class Watermark(NamedTuple):
+    """``mark``: what stands over the pages; ``personal``: it names its reader, so nothing that bears it is kept."""
+
+    mark: Mark
+    personal: bool
+
+
+def prepare(rt: Runtime) -> None:
+    """Make what marking needs, so that opening a page stores nothing."""
+    instance_secret(rt, _SECRET)
+
+
+def for_readers(rt: Runtime, link: Link, viewer_token: str | None) -> Watermark | None:
+    """The watermark over the pages of ``link`` as they are shown to whoever's browser holds ``viewer_token``; None
+    where there is none."""
+    return _watermark(rt, link, viewer_token, None)
+
+
+def for_copy(rt: Runtime, link: Link, viewer_token: str | None) -> Watermark | None:
+    """The watermark over the pages of a download that is made now: with its day."""
+    return _watermark(rt, link, viewer_token, rt.clock())
+
+
+def _watermark(rt: Runtime, link: Link, viewer_token: str | None, now: int | None) -> Watermark | None:
+    settings: dict[str, Any] = json.loads(link.file.settings)
+    if not settings.get("watermark"):
+        return None  # most documents, and every page image asks
+    plan = owner_plan(rt, link)
+    if not rules.stands(plan):
+        return None
+    style = viewer_settings.effective(settings.get("viewerSettings", {}), plan)["watermarkStyle"]
+    reader = _reader(rt, link, viewer_token)
+    host = urlsplit(rt.config.base_url).hostname or ""
+    said = rules.text(host, _code(rt, link), reader, now)
+    return Watermark(Mark(said, style["opacity"], style["density"]), reader is not None)
+
+
+def _reader(rt: Runtime, link: Link, viewer_token: str | None) -> str | None:
+    """The address that the reader gave, or else the one that their personal link was sent to."""
+    viewer = viewers.find(rt, link, viewer_token)
+    if viewer is not None and viewer.email is not None:
+        return viewer.email
+    return link.invite and link.invite.email
+
+
+def _code(rt: Runtime, link: Link) -> str:
+    uuid = (link.variant or link.invite or link.file).uuid
+    return hmac.digest(instance_secret(rt, _SECRET), uuid.encode(), "sha256")[:4].hex().upper()

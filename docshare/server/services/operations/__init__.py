@@ -1,0 +1,1 @@
+"""Running an instance: mails, notices, sweeps, diagnosis, instance secrets."""

@@ -1,0 +1,184 @@
+"""How is this instance? What ``docshare doctor`` asks of it: a table of quick checks, none of which changes anything.
+
+``admin check`` looks at every byte; here a busy server answers within seconds.
+"""
+
+import sqlite3
+import stat
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from docshare.contract.findings import Finding, absent, broken, doubtful, fine, found_within
+from docshare.contract.limits import MINUTE, SECOND
+from docshare.contract.plans import DAY, GB, MB
+from docshare.server.runtime import Runtime
+from docshare.server.services.operations import surroundings
+from docshare.server.store.migrations import STEPS
+
+Wish = Mapping[str, str]
+"""What the operator wants tried besides: ``egress`` an address, ``mail`` the recipient of a test mail."""
+
+_SECONDS = 10.0
+_SCAN_S = 5.0
+_LITTLE_DISK, _NO_DISK = 2 * GB, 200 * MB
+_LARGE_WAL = 256 * MB
+_LATE_MS = 5 * MINUTE
+_SILENT_MS = 2 * MINUTE
+_SECRETS = ("docshare.db", "docshare.db-wal", "docshare.db-shm", "instance.key", "vault.key", "config.toml")
+
+_LATE_DELIVERIES = (
+    "SELECT COUNT(*) FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id "
+    "WHERE d.next_at <= ? AND w.disabled_at IS NULL"
+)
+_ABANDONED = "SELECT COUNT(*) FROM deliveries WHERE created_at > ? AND abandoned_at > ?"
+_DISABLED = "SELECT COUNT(*) FROM webhooks WHERE disabled_at IS NOT NULL"
+_LATE_MAILS = "SELECT COUNT(*) FROM mails WHERE next_at <= ?"
+_FAILED_MAILS = "SELECT COUNT(*) FROM mails WHERE failed_at > ?"
+
+
+class Check(NamedTuple):
+    """One row of the table; ``fix``: what helps where it fails or takes too long."""
+
+    name: str
+    run: Callable[[Runtime, Wish], Finding]
+    fix: str = "Look into the log of the server."
+
+
+def _disk(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+    free = rt.blobs.free_bytes()
+    words = f"{free / GB:.1f} GB free"
+    fix = f"Free space on the file system of {rt.config.data_dir}, or move the data directory."
+    if free < _NO_DISK:
+        return broken(f"{words}: uploads are refused", fix)
+    return doubtful(words, fix) if free < _LITTLE_DISK else fine(words)
+
+
+def _wal(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+    path = rt.config.database.with_name(rt.config.database.name + "-wal")
+    size = path.stat().st_size if path.exists() else 0
+    if size > _LARGE_WAL:
+        return doubtful(
+            f"the write-ahead log has grown to {size / MB:.0f} MB",
+            "A long read keeps it from being folded in; restart the server when nobody uses it.",
+        )
+    return fine(f"the write-ahead log has {size / MB:.1f} MB")
+
+
+def _database(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+    repair = "Stop the server, then: docshare admin check; restore a backup if it finds damage."
+    with _reading(rt) as connection:
+        timer = threading.Timer(_SCAN_S, connection.interrupt)
+        timer.start()
+        try:
+            ((answer,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
+        except sqlite3.OperationalError as error:
+            if timer.is_alive():
+                return broken(str(error), repair)
+            return absent(f"too large to be looked through in {_SCAN_S:.0f} s; docshare admin check does")
+        except sqlite3.DatabaseError as error:
+            return broken(str(error), repair)
+        finally:
+            timer.cancel()
+    return fine("the database is sound") if answer == "ok" else broken(str(answer), repair)
+
+
+def _schema(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+    taken = _count(rt, "PRAGMA user_version")
+    words = f"schema step {taken} of {len(STEPS)}"
+    return fine(words) if taken == len(STEPS) else broken(words, "Restart the server with this version of docshare.")
+
+
+def _permissions(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+    folder = rt.config.data_dir
+    open_ones = [path for path in (folder, *(folder / name for name in _SECRETS)) if _others_may(path)]
+    if not open_ones:
+        return fine("nobody else on this machine can read the data")
+    names = ", ".join(str(path) for path in open_ones)
+    commands = "; ".join(f"chmod {700 if path == folder else 600} {path}" for path in open_ones)
+    return broken(f"others on this machine can read {names}", commands)
+
+
+def _others_may(path: Path) -> bool:
+    return path.exists() and bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
+
+
+def _jobs(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+    if not rt.pulses:
+        return absent("no server runs, so nothing is destroyed, sent or delivered")
+    now = rt.clock()
+    silent = [f"{name} for {(now - at) // SECOND} s" for name, at in rt.pulses.items() if now - at > _SILENT_MS]
+    if silent:
+        return broken(f"background work stands still: {', '.join(silent)}", "Look into the log, restart the server.")
+    return fine(f"background work goes on: {', '.join(sorted(rt.pulses))}")
+
+
+def _deliveries(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+    now = rt.clock()
+    late, abandoned, disabled = (
+        _count(rt, _LATE_DELIVERIES, now - _LATE_MS),
+        _count(rt, _ABANDONED, now - 2 * DAY, now - DAY),
+        _count(rt, _DISABLED),
+    )
+    words = f"deliveries late: {late}, given up in 24 hours: {abandoned}; webhooks disabled: {disabled}"
+    if late or abandoned or disabled:
+        return doubtful(words, "See which: docshare admin deliveries list; enable again: docshare webhooks enable ID")
+    return fine("no webhook delivery is late or was given up")
+
+
+def _outbox(rt: Runtime, wish: Wish) -> Finding:  # noqa: ARG001 - as every check
+    now = rt.clock()
+    late, failed = _count(rt, _LATE_MAILS, now - _LATE_MS), _count(rt, _FAILED_MAILS, now - DAY)
+    if late or failed:
+        words = f"mails late: {late}, given up in 24 hours: {failed}"
+        return doubtful(words, "See why: docshare admin outbox list")
+    return fine("no mail is late or was given up")
+
+
+def _count(rt: Runtime, sql: str, *params: int) -> int:
+    with _reading(rt) as connection:
+        ((number,),) = connection.execute(sql, params).fetchall()
+    return int(number)
+
+
+def _reading(rt: Runtime) -> "closing[sqlite3.Connection]":
+    """A connection of its own, closed at the end of the block: the store keeps those of its threads for good, and a
+    scan that is cut short must not disturb anybody else's."""
+    return closing(sqlite3.connect(f"{rt.config.database.as_uri()}?mode=ro", uri=True))
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("disk", _disk),
+    Check("permissions", _permissions),
+    Check("database", _database),
+    Check("schema", _schema),
+    Check("wal", _wal),
+    Check("jobs", _jobs),
+    Check("deliveries", _deliveries),
+    Check("outbox", _outbox),
+    Check("smtp", surroundings.mail_server, "Is DOCSHARE_SMTP_URL right, and does a firewall let it through?"),
+    Check("confinement", surroundings.confinement),
+    Check("converter", surroundings.converter, "Start it by hand to see why: soffice --version"),
+    Check("egress", surroundings.egress),
+    Check("design-keys", surroundings.design_keys),
+    Check("countries", surroundings.countries),
+    Check("proxies", surroundings.proxies),
+)
+
+
+def run(rt: Runtime, wish: Wish) -> list[dict[str, Any]]:
+    """Look at everything; returns one row per check: ``{check, ok, level, detail, fix}``. Nothing is raised: a check
+    that fails says so in its row, and the others are made all the same."""
+    rows: dict[str, dict[str, Any]] = {}
+
+    def look(check: Check) -> None:
+        rows[check.name] = found_within(_SECONDS, lambda: check.run(rt, wish), check.fix).row(check.name)
+
+    threads = [threading.Thread(target=look, args=(check,), daemon=True) for check in CHECKS]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [rows[check.name] for check in CHECKS]

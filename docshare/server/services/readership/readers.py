@@ -1,0 +1,150 @@
+"""Whoever stands before a shared document, and what they may leave on it (section File settings).
+
+Spec gap: the signed-in owner leaves nothing: what readers said would be mixed with the owner's own tries.
+"""
+
+import json
+from dataclasses import dataclass
+
+from docshare.contract.fields import is_uuid
+from docshare.contract.problems import Problem
+from docshare.server.rules import feedback as rules
+from docshare.server.rules.feedback import Offer
+from docshare.server.rules.page_window import Window
+from docshare.server.runtime import Runtime
+from docshare.server.services.events import activity
+from docshare.server.services.files import page_range
+from docshare.server.services.files.page_range import Sight
+from docshare.server.services.links.links import Link, owner_plan
+from docshare.server.services.readership import viewers
+from docshare.server.services.readership.viewers import Known, Viewer
+
+# Who said it, for the owner: ``viewers.identity`` in SQL, for rows that have a ``viewer_id``.
+IDENTITY = "COALESCE(i.email, v.pseudonym)"
+# Of a kept anchor: whether the document has its page now.
+ON_A_PAGE = "r.page <= (SELECT total_pages FROM files WHERE id = r.file_id)"
+OF_VIEWER = "LEFT JOIN viewers v ON v.id = r.viewer_id LEFT JOIN invites i ON i.id = v.invite_id"
+
+_STILL = "SELECT 1 FROM files WHERE id = ? AND content_version = ? AND trashed_at IS NULL"
+_STANDS = "SELECT 1 FROM variants WHERE id = ? AND revoked_at IS NULL"
+_COUNT = "SELECT COUNT(*) FILTER (WHERE viewer_id = ?), COUNT(*) FROM {} WHERE file_id = ?"
+_TAKE_BACK = "DELETE FROM {} WHERE uuid = ? AND viewer_id = ?"
+_PROOFED = "UPDATE viewers SET proofed_at = ? WHERE id = ? AND proofed_at IS NULL"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Who has come by ``link`` and sees what is in ``sight``; ``token`` of their browser, None before they left
+    anything."""
+
+    link: Link
+    sight: Sight
+    token: str | None
+    is_owner: bool
+
+    @property
+    def window(self) -> Window:
+        """The pages that they see."""
+        return self.sight.window
+
+
+def before(rt: Runtime, link: Link, cookie: str | None, token: str | None) -> Reader:
+    """The reader of ``link`` who holds the session cookie ``cookie`` and the viewer token ``token``, if any."""
+    sight = page_range.sight(rt, link, cookie, token)
+    return Reader(link, sight, token, page_range.is_owner(rt, link, cookie))
+
+
+def offered(rt: Runtime, link: Link) -> Offer:
+    """What the readers of ``link`` can leave now."""
+    return rules.offer(json.loads(link.file.settings), owner_plan(rt, link))
+
+
+def require_reader(reader: Reader) -> None:
+    """Raise ``forbidden`` for the owner."""
+    if reader.is_owner:
+        raise Problem("forbidden", "You are signed in as the owner of this document; its readers can write here.")
+
+
+def known(rt: Runtime, reader: Reader) -> Viewer:
+    """The viewer that ``reader`` became by what they left. Raises ``forbidden`` for the owner, and for a browser that
+    has not kept who they are: it must not hear that what it cannot name is gone."""
+    require_reader(reader)
+    viewer = viewers.find(rt, reader.link, reader.token)
+    if viewer is None:
+        raise Problem("forbidden", "Your browser has not kept that this is yours, so it cannot be taken back here.")
+    return viewer
+
+
+def require(rt: Runtime, reader: Reader, feature: str) -> Offer:
+    """What ``reader`` can leave, when the ``feature`` (a field of ``Offer``) is part of it. Raises ``forbidden``."""
+    require_reader(reader)
+    offer = offered(rt, reader.link)
+    if not getattr(offer, feature):
+        raise Problem("forbidden", "The owner of this document does not ask for this.")
+    return offer
+
+
+def document_page(reader: Reader, page: int) -> int:
+    """The document's number of the ``page`` that ``reader`` means. Raises ``not_found`` for one they do not see."""
+    try:
+        return reader.window.of_document(page)
+    except ValueError:
+        raise Problem("not_found", "There is no such page.") from None
+
+
+def require_version(reader: Reader, seen: str) -> None:
+    """Raise ``conflict`` when ``seen``, the version that stands in the addresses of the pages the reader has before
+    them (``Sight.mark``), is of another document or of other pages than the ones behind the link now: what they mean
+    lies elsewhere."""
+    # What stands over the pages may differ: a personal watermark changes with what its reader leaves.
+    if not reader.sight.has(seen):
+        raise _changed()
+
+
+def enter(rt: Runtime, reader: Reader) -> Known:
+    """The viewer that ``reader`` is, or becomes by what they leave now, in the caller's transaction.
+
+    Raises ``not_found`` when the link was revoked or deleted meanwhile, ``conflict`` when the document they had before
+    them is not the one behind it any more.
+    """
+    link = reader.link
+    if link.variant is not None and rt.db.row(_STANDS, (link.variant.id,)) is None:
+        raise Problem("not_found", "There is no such link.")
+    if rt.db.row(_STILL, (link.file.id, link.file.content_version)) is None:
+        raise _changed()
+    return viewers.know(rt, link, reader.token)
+
+
+def require_room(rt: Runtime, reader: Reader, viewer: Viewer, table: str) -> None:
+    """Raise ``conflict`` when ``table`` (a key of ``rules.BOUNDS``) takes no more rows of ``viewer``, or of anybody."""
+    ((own, of_file),) = rt.db.rows(_COUNT.format(table), (viewer.id, reader.link.file.id))
+    rules.require_room(table, own, of_file)
+
+
+def take_back(rt: Runtime, reader: Reader, table: str, uuid: str) -> None:
+    """Delete the row ``uuid`` of ``table`` that ``reader`` left. Raises as ``known``, ``not_found``.
+
+    Also when the feature is off by now: what one said can be taken back.
+    """
+    viewer = known(rt, reader)
+    if is_uuid(uuid):
+        with rt.db.write():
+            if rt.db.execute(_TAKE_BACK.format(table), (uuid.lower(), viewer.id)):
+                return
+    raise Problem("not_found", "You have left no such thing here.")
+
+
+def proofed(rt: Runtime, reader: Reader, viewer: Viewer, kind: str, page: int, now: int) -> None:
+    """Tell, in the caller's transaction, that ``viewer`` has begun to proof: once, and without what they found.
+
+    Parameters: ``kind`` ``mark`` or ``annotation``; ``page`` in the document's numbers; ``now`` in milliseconds.
+    """
+    if rt.db.execute(_PROOFED, (now, viewer.id)) == 0:
+        return
+    link = reader.link
+    data = {"kind": kind, "pageNumber": page, "viewer": viewers.identity(viewer, link)}
+    activity.record(rt, link.file.id, "proofing.updated", data, at=now, variant_id=link.variant and link.variant.id)
+
+
+def _changed() -> Problem:
+    return Problem("conflict", "The document has changed meanwhile; load the page again.")

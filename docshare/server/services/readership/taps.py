@@ -1,0 +1,43 @@
+"""Taps: how often readers follow a hotspot or the call to action (section Readership report).
+
+Who tapped is not kept: a count is all that the report tells.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from docshare.contract.problems import Problem
+from docshare.server.rules import agents
+from docshare.server.rules import feedback as rules
+from docshare.server.runtime import Runtime
+from docshare.server.services.files import settings
+from docshare.server.services.readership import readers
+from docshare.server.services.readership.readers import Reader
+
+_HOTSPOT = "SELECT id, page FROM hotspots WHERE file_id = ? AND uuid = ?"
+_ADD = "INSERT INTO taps (file_id, hotspot_id, tapped_at) VALUES (?, ?, ?)"
+
+
+def record(rt: Runtime, reader: Reader, body: Mapping[str, Any], user_agent: str, *, prefetch: bool) -> None:
+    """Count the tap in ``body``, unless ``user_agent`` names a program or ``prefetch``, the browser loads ahead of its
+    reader: neither is anybody's tap, as neither is anybody's view.
+
+    Raises ``forbidden`` (the owner, or no call to action stands), ``bad_request``, ``not_found`` for a hotspot that the
+    reader does not see.
+    """
+    readers.require_reader(reader)
+    uuid, link = rules.read_tap(body), reader.link
+    if uuid is None and "cta" not in settings.looks(rt, link).viewer_settings:
+        raise Problem("forbidden", "This document has no call to action.")
+    now = rt.clock()
+    with rt.db.write():
+        hotspot_id = None if uuid is None else _hotspot(rt, reader, uuid)
+        if not prefetch and agents.describe(user_agent).program is None:
+            rt.db.execute(_ADD, (link.file.id, hotspot_id, now))
+
+
+def _hotspot(rt: Runtime, reader: Reader, uuid: str) -> int:
+    found = rt.db.row(_HOTSPOT, (reader.link.file.id, uuid))
+    if found is None or reader.window.of_reader(found[1]) is None:
+        raise Problem("not_found", "There is no such hotspot.")
+    return int(found[0])

@@ -1,0 +1,244 @@
+"""Viewing: the word a share page hands out, the beacons that come back, and the sessions they make.
+
+What counts and for how long is decided in ``rules/reading.py``; rows are written in ``view_sessions``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from docshare.contract.limits import MINUTE, READER_SALT_MS, UNCOUNTED_KEPT_MS, RatePolicy
+from docshare.contract.problems import Problem
+from docshare.server.http.rate_limits import address_key
+from docshare.server.rules import reading, view_token
+from docshare.server.rules.agents import BROWSERS, describe
+from docshare.server.rules.identity import reader_of
+from docshare.server.rules.page_window import Window
+from docshare.server.rules.reading import Beacon
+from docshare.server.rules.view_token import Opening
+from docshare.server.runtime import Runtime
+from docshare.server.services.links import entry, links
+from docshare.server.services.links.links import Link
+from docshare.server.services.operations.batches import in_batches
+from docshare.server.services.operations.secrets import instance_secret
+from docshare.server.services.readership import rollups, view_sessions, viewers
+from docshare.server.services.readership.view_sessions import Place, Session
+
+# A view cannot be proven, so making views up is made slow; an office of hundreds behind one address still fits.
+SESSION_STARTS = RatePolicy("sessions", 300, 10 * MINUTE, "address")
+
+LONGEST_BEACON = reading.LONGEST_BODY  # bytes
+
+_SECRET = "view-token-2"  # noqa: S105 - a name; it changes whenever the fields of the token do
+_END_BATCH = 200  # sessions ended, or deleted, in one transaction
+
+
+@dataclass(frozen=True)
+class PageFacts:
+    """How a share page was asked for. ``source``: ``Direct link``, ``Embed``, ``QR code`` or ``Variant``;
+    ``viewer_mode`` how it lays out pages; ``referrer`` host that linked here; ``prefetched``: loaded ahead."""
+
+    source: str
+    viewer_mode: str
+    referrer: str | None
+    prefetched: bool
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Who sent a beacon. ``address`` is used and not kept; ``account_id`` of the signed-in account, None for nobody;
+    ``prefetch`` whether the request announced itself as prefetching; ``viewer_token`` what their browser holds for a
+    link."""
+
+    user_agent: str
+    address: str
+    country: str | None
+    account_id: int | None
+    prefetch: bool
+    viewer_token: Callable[[Link], str | None] = lambda _link: None
+
+
+def prepare(rt: Runtime) -> None:
+    """Make what opening a page needs, so that opening the first one stores nothing either."""
+    instance_secret(rt, _SECRET)
+
+
+def token_for(rt: Runtime, link: Link, window: Window, facts: PageFacts) -> str:
+    """The signed token under which one load of the share page of ``link``, showing ``window``, reports its reading."""
+    opening = Opening(
+        public_id=link.public_id,
+        content_version=link.file.content_version,
+        issued_at=rt.clock(),
+        nonce=rt.token(20),
+        pages_before=window.before,
+        pages=window.size,
+        source=facts.source,
+        viewer_mode=facts.viewer_mode,
+        referrer=facts.referrer,
+        prefetched=facts.prefetched,
+    )
+    return view_token.sign(instance_secret(rt, _SECRET), opening)
+
+
+def hear(rt: Runtime, name: str, body: bytes, sender: Sender) -> None:
+    """Take one beacon that was sent to the link ``name``.
+
+    The first one of a session starts it; one heard before, one too many for the time that has passed, and any from the
+    file's owner change nothing.
+    Spec gap: owner previews create no session.
+
+    Raises Problem: ``bad_request`` and ``payload_too_large`` for what is no beacon, ``forbidden`` for a token that is
+    not ours, of another link or too old and for a link that asks for what this reader has not given, ``not_found`` and
+    ``gone`` for a dead one, ``conflict`` when the session is over (the reader's browser then begins its next one),
+    ``rate_limited`` when one network starts too many.
+    """
+    token, beacon = reading.parse_body(body, sender.prefetch)
+    now = rt.clock()
+    opening = _opening(rt, name, token, now)
+    beacon = reading.in_document(beacon, opening.pages_before)
+    last_page = opening.pages_before + opening.pages
+    with rt.db.write():
+        # Asked again for each beacon: a revoked variant, like a trashed file, ends its sessions at once.
+        link = links.resolve(rt, name)
+        if link is None:
+            raise Problem("not_found", "There is no such link.")
+        if not _is_reader(rt, link, sender):
+            return
+        session = view_sessions.find(rt, opening.nonce, beacon.part)
+        if session is not None:
+            if session.over(now):
+                raise _over()
+            if reading.too_many(beacon, now - session.reading.earliest_at):
+                return
+        elif reading.too_many(beacon, now - opening.issued_at):
+            return
+        else:
+            _limit_starts(rt, sender)
+            session = _start(rt, opening, link, beacon, sender, now)
+        view_sessions.add(rt, session, beacon, now, last_page, lambda: _readers_at(rt, link, sender.address, now))
+
+
+def end_due(rt: Runtime) -> int:
+    """End the sessions whose reader has left; counted ones enter the feed in the same transaction. Returns how many."""
+    now = rt.clock()
+    return in_batches(rt, _END_BATCH, lambda: _end_batch(rt, now))
+
+
+def _end_batch(rt: Runtime, now: int) -> int:
+    due = view_sessions.due(rt, now, _END_BATCH)
+    for session in due:
+        view_sessions.end(rt, session)
+    return len(due)
+
+
+def forget_uncounted(rt: Runtime) -> int:
+    """Delete the sessions that ended 90 days ago and were not counted, with their beacons. Returns how many."""
+    ended_by = rt.clock() - UNCOUNTED_KEPT_MS
+    return in_batches(rt, _END_BATCH, lambda: view_sessions.forget_uncounted(rt, ended_by, _END_BATCH))
+
+
+def forget_beacons(rt: Runtime) -> int:
+    """Delete what counted sessions were computed from, 90 days after they ended. Returns of how many sessions."""
+    now = rt.clock()
+    return in_batches(rt, _END_BATCH, lambda: rollups.forget_beacons(rt, now, _END_BATCH))
+
+
+def forget_salts(rt: Runtime) -> int:
+    """Destroy the reader salts past their 30 days, so that nobody can tell those readers again. Returns how many."""
+    with rt.db.write():
+        return rt.db.execute("DELETE FROM reader_salts WHERE created_at <= ?", (rt.clock() - READER_SALT_MS,))
+
+
+def _opening(rt: Runtime, name: str, token: str, now: int) -> Opening:
+    opening = view_token.read(instance_secret(rt, _SECRET), token)
+    if opening is None or opening.public_id != name or now - opening.issued_at > view_token.LIFETIME_MS:
+        raise Problem("forbidden", "The page is too old to report its reading; load it again.")
+    return opening
+
+
+def _is_reader(rt: Runtime, link: Link, sender: Sender) -> bool:
+    """False for the owner. Raises ``gone`` for a link that is dead, ``forbidden`` for one that asks for what this
+    reader has not given: its password was changed since the page was loaded, for example."""
+    owner = link.file.owner_id is not None and link.file.owner_id == sender.account_id
+    owed = entry.standing(rt, link, sender.viewer_token, owner=owner).owed
+    if owner:
+        return False
+    if owed:
+        raise Problem("forbidden", "This document asks for something; load its page again.")
+    return True
+
+
+def _limit_starts(rt: Runtime, sender: Sender) -> None:
+    allowance = rt.limits.hit(SESSION_STARTS, address_key(sender.address), SESSION_STARTS.limit)
+    if not allowance.allowed:
+        retry = {"Retry-After": str(allowance.reset_s)}
+        raise Problem("rate_limited", "Too many readers from one address at once.", headers=retry)
+
+
+def _start(rt: Runtime, opening: Opening, link: Link, beacon: Beacon, sender: Sender, now: int) -> Session:
+    last = view_sessions.last_of_load(rt, opening.nonce)
+    earliest = opening.issued_at
+    if last is not None:
+        earliest = max(earliest, _make_way(rt, last, beacon, now))
+    agent = describe(sender.user_agent)
+    viewer = viewers.find(rt, link, sender.viewer_token(link))
+    email, name = viewers.person(viewer, link)
+    place = Place(
+        opening=opening.nonce,
+        part=beacon.part,
+        file_id=link.file.id,
+        content_version=opening.content_version,
+        total_pages=_pages_of(rt, link, opening.content_version),
+        reader=reader_of(_salt(rt, link.file.id, now), sender.address, agent.browser),
+        country=sender.country,
+        device=agent.device,
+        browser=agent.browser,
+        source=opening.source,
+        referrer=opening.referrer,
+        viewer_mode=opening.viewer_mode,
+        variant_id=link.variant and link.variant.id,
+        viewer_id=viewer and viewer.id,
+        invite_id=link.invite and link.invite.id,
+        email=email,
+        name=name,
+        shown_pages=opening.pages,
+    )
+    state = reading.begin(now, earliest, agent.program, opening.prefetched)
+    return view_sessions.insert(rt, place, state)
+
+
+def _make_way(rt: Runtime, last: Session, beacon: Beacon, now: int) -> int:
+    """End ``last``, the session of the same load that comes before ``beacon``'s; returns when that was.
+
+    Raises ``conflict`` while ``last`` is still going on, so that one load cannot claim many views at once.
+    """
+    if beacon.part <= last.part or not last.over(now):
+        raise _over()
+    if last.ended_at is None:
+        view_sessions.end(rt, last)
+    return reading.ends_at(last.reading)
+
+
+def _pages_of(rt: Runtime, link: Link, content_version: int) -> int:
+    found = rt.db.row(
+        "SELECT total_pages FROM revisions WHERE file_id = ? AND content_version = ?", (link.file.id, content_version)
+    )
+    return int(found[0]) if found else int(link.file.total_pages)
+
+
+def _readers_at(rt: Runtime, link: Link, address: str, now: int) -> list[str]:
+    """The names that readers of ``link`` at ``address`` have, one for each browser."""
+    salt = _salt(rt, link.file.id, now)
+    return [reader_of(salt, address, browser) for browser in BROWSERS]
+
+
+def _salt(rt: Runtime, file_id: int, now: int) -> bytes:
+    found = rt.db.row("SELECT salt, created_at FROM reader_salts WHERE file_id = ?", (file_id,))
+    if found is not None and now - found[1] < READER_SALT_MS:
+        return bytes(found[0])
+    salt = rt.secret(32)
+    rt.db.execute("REPLACE INTO reader_salts (file_id, salt, created_at) VALUES (?, ?, ?)", (file_id, salt, now))
+    return salt
+
+
+def _over() -> Problem:
+    return Problem("conflict", "This session is over.")

@@ -1,0 +1,1 @@
+"""Webhooks: their rows, the queue of deliveries, and sending them. Read ``queue``, ``dispatch``, ``send``."""

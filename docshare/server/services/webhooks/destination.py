@@ -1,0 +1,42 @@
+"""Where webhooks are sent: the same judgement when one is registered and before everything that is sent to it
+(hardening M25)."""
+
+from functools import lru_cache
+
+from docshare.server.outbound.addresses import Permit
+from docshare.server.outbound.failures import OutboundError
+from docshare.server.outbound.targets import Target
+from docshare.server.rules import webhook_url as rules
+from docshare.server.runtime import Runtime
+from docshare.server.services.operations import slots
+
+_LOOK_UP_S = 2.0  # a thread of the server waits
+_SEAT_S = 0.25  # far longer than lookups take that nobody drags out
+
+
+def target_of(rt: Runtime, url: object, *, listener: bool = False) -> tuple[Target, Permit]:
+    """The target of ``url``, and the permit by which the addresses of its host are judged when they are known.
+
+    Parameters: ``listener`` for one of ``docshare webhooks listen``, which is on this machine and nowhere else. Raises
+    ``bad_request``.
+    """
+    return rules.judge(url, rules.LOOPBACK if listener else _allowed(rt.config.webhook_allow))
+
+
+def registered(rt: Runtime, url: object) -> Target:
+    """The target of ``url``, which is to be registered, after a look at where its host is now.
+
+    Raises ``bad_request``, also where the host is not found, and ``unavailable`` while too many are looked up.
+    """
+    target, permit = target_of(rt, url)
+    try:
+        with slots.taken(rt.outbound.lookups, "Too many hosts are being looked up now.", wait_s=_SEAT_S):
+            rt.outbound.vet(target, permit, deadline_s=_LOOK_UP_S)
+    except OutboundError as error:
+        raise rules.refused(target) from error
+    return target
+
+
+@lru_cache(maxsize=16)
+def _allowed(entries: tuple[str, ...]) -> rules.Allowed:
+    return rules.parse_allowed(entries)

@@ -1,0 +1,170 @@
+"""The webhooks of an account: create, list, delete, test, enable (section Webhooks).
+
+Those of listeners on this machine stand in the same table, and are nobody's to see (see ``services.listeners``).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from docshare.contract.fields import is_uuid
+from docshare.contract.limits import SECOND
+from docshare.contract.problems import Problem
+from docshare.contract.webhooks import SECRET_HEX_CHARS, SECRET_PREFIX, TEST_KIND, TIMEOUT_MS
+from docshare.server.rules import webhooks as rules
+from docshare.server.runtime import Runtime
+from docshare.server.services.accounts.callers import Caller, renewed
+from docshare.server.services.files import files, purge
+from docshare.server.services.operations import slots
+from docshare.server.services.webhooks import destination, send
+from docshare.server.services.webhooks.send import Outcome, Receiver
+from docshare.server.store.tables import Webhook
+
+
+class WebhookRow(NamedTuple):
+    """What the Webhook object is drawn from. Times in milliseconds; ``events`` is JSON as stored; ``file_uuid`` None:
+    for all files of the account."""
+
+    id: int
+    uuid: str
+    url: str
+    events: str
+    format: str
+    created_at: int
+    file_id: int | None
+    file_uuid: str | None
+    failure_count: int
+    last_delivery_at: int | None
+    last_status: int | None
+    disabled_at: int | None
+
+
+@dataclass(frozen=True)
+class Created:
+    """A new webhook with its ``secret``, which nobody can read again."""
+
+    row: WebhookRow
+    secret: str = field(repr=False)
+
+
+_TRIAL_WAIT_S = TIMEOUT_MS / SECOND
+
+_COLUMNS = ", ".join(f"w.{name}" for name in WebhookRow._fields).replace("w.file_uuid", "f.uuid")
+_OWN = "w.account_id = ? AND w.listens_until IS NULL"
+_MINE = f"SELECT {_COLUMNS} FROM webhooks w LEFT JOIN files f ON f.id = w.file_id WHERE {_OWN}"  # noqa: S608 - words
+_LIST = f"{_MINE} ORDER BY w.id DESC"
+_ONE = f"{_MINE} AND w.uuid = ?"
+_COUNT = f"SELECT COUNT(*) FROM webhooks w WHERE {_OWN}"  # noqa: S608 - as above
+_A_FILE = """
+SELECT uuid, original_name FROM files WHERE owner_id = ? AND trashed_at IS NULL AND (? IS NULL OR id = ?)
+ORDER BY id DESC LIMIT 1
+"""
+
+
+def create(rt: Runtime, caller: Caller, body: Mapping[str, Any]) -> Created:
+    """Make a webhook of the caller's account as ``body`` says.
+
+    Raises ``bad_request`` (malformed, an address that is not called, or 25 webhooks stand), ``not_found`` (a file that
+    is not the caller's), ``unavailable`` (many such hosts are being looked up) and ``unauthorized`` (a key that was
+    revoked meanwhile).
+    """
+    wish = rules.read_create(body)
+    destination.target_of(rt, wish.url)  # what is wrong with the address itself is told before anything is looked up
+    with rt.db.snapshot():
+        _scope(rt, caller, wish.file)
+        _require_place(rt, caller)
+    target = destination.registered(rt, wish.url)
+    uuid, secret, now = rt.uuid(), SECRET_PREFIX + rt.secret(SECRET_HEX_CHARS // 2).hex(), rt.clock()
+    sealed = rt.vault.seal(secret, uuid)
+    with rt.db.write():
+        # Again: looking the host up took its time.
+        caller = renewed(rt, caller)
+        file_id = _scope(rt, caller, wish.file)
+        _require_place(rt, caller)
+        Webhook.create(
+            uuid=uuid,
+            account=caller.account_id,
+            file=file_id,
+            url=wish.url,
+            peer=f"{target.bare_host}:{target.port}",
+            format=wish.format,
+            events=json.dumps(wish.events),
+            secret=sealed,
+            created_at=now,
+        )
+        return Created(owned(rt, caller, uuid), secret)
+
+
+def list_webhooks(rt: Runtime, caller: Caller) -> list[WebhookRow]:
+    """The caller's webhooks, newest first, disabled ones too."""
+    return [WebhookRow._make(found) for found in rt.db.rows(_LIST, (caller.account_id,))]
+
+
+def delete(rt: Runtime, caller: Caller, webhook: str) -> None:
+    """Delete the caller's ``webhook`` (its UUID) with its deliveries, also those that wait. Raises ``not_found``."""
+    row = owned(rt, caller, webhook)
+    purge.drop_deliveries(rt, row.id)
+    with rt.db.write():
+        rt.db.execute("DELETE FROM webhooks WHERE id = ?", (row.id,))  # with what came in since
+    rt.db.scrub()
+
+
+def enable(rt: Runtime, caller: Caller, webhook: str) -> WebhookRow:
+    """Let the caller's ``webhook`` (its UUID) get events again, its failures forgotten. Spec gap: an addition.
+
+    Raises ``not_found``. What happened while it was disabled is not sent any more.
+    """
+    with rt.db.write():
+        row = owned(rt, caller, webhook)
+        rt.db.execute("UPDATE webhooks SET disabled_at = NULL, failure_count = 0 WHERE id = ?", (row.id,))
+    return row._replace(disabled_at=None, failure_count=0)
+
+
+def test(rt: Runtime, caller: Caller, webhook: str) -> Outcome:
+    """Send a test event to the caller's ``webhook`` (its UUID) now, once, and wait for how that goes.
+
+    Whatever file it is for and whether it is disabled does not matter, and nothing is counted. Raises ``not_found``,
+    and ``unavailable`` while too many tests are running.
+    """
+    row = owned(rt, caller, webhook)
+    sealed = rt.db.row("SELECT secret FROM webhooks WHERE id = ?", (row.id,))
+    if sealed is None:
+        raise no_webhook()
+    receiver = Receiver(row.uuid, row.url, row.format, sealed[0], listens=False)
+    return try_out(rt, receiver, caller.account_id, row.file_id)
+
+
+def try_out(rt: Runtime, receiver: Receiver, account_id: int | None, file_id: int | None) -> Outcome:
+    """Send a test event to ``receiver`` now, once. It tells of the file ``file_id``, or of the account's newest one.
+
+    Raises ``unavailable`` where too many others are running for as long as a test may take.
+    """
+    file = rt.db.row(_A_FILE, (account_id, file_id, file_id))
+    envelope = rules.trial((file[0], file[1]) if file else None, rt.clock())
+    body = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
+    with slots.shared(rt.outbound.trials, account_id, "Too many webhooks are being tested now.", wait_s=_TRIAL_WAIT_S):
+        return send.post(rt, receiver, event=TEST_KIND, body=body, delivery=rt.uuid(), attempt=1)
+
+
+def owned(rt: Runtime, caller: Caller, webhook: str) -> WebhookRow:
+    """The caller's webhook with that UUID, in either case. Raises ``not_found``, the same for unknown and foreign
+    ones."""
+    found = rt.db.row(_ONE, (caller.account_id, webhook.lower())) if is_uuid(webhook) else None
+    if found is None:
+        raise no_webhook()
+    return WebhookRow._make(found)
+
+
+def no_webhook() -> Problem:
+    """The one answer for a webhook that is not there or not the caller's."""
+    return Problem("not_found", "There is no such webhook.", hint="Check the id; GET /api/v1/webhooks lists yours.")
+
+
+def _scope(rt: Runtime, caller: Caller, name: str | None) -> int | None:
+    return None if name is None else files.owned(rt, caller, name).id
+
+
+def _require_place(rt: Runtime, caller: Caller) -> None:
+    found = rt.db.row(_COUNT, (caller.account_id,))
+    rules.require_place(found[0] if found else 0)

@@ -1,0 +1,257 @@
+"""Where document bytes live: one file per blob under ``<data>/blobs``, open uploads under ``<data>/tmp``.
+
+A blob is durable before its row exists: partial file, ``fsync``, rename, ``fsync`` of the directory. What a crash
+leaves behind (partials, blobs without a row) is removed by ``Blobs.sweep`` before the server answers.
+
+While a backup is being made, whose process holds ``<data>/backup.lock``, no blob is removed: what is deleted meanwhile
+goes once it has ended (``Blobs.settle``). Whoever deletes a blob has committed the end of its row before; so a blob
+that the database names after the lock was taken is there until it is let go.
+"""
+
+import errno
+import hashlib
+import logging
+import os
+import re
+import stat
+import threading
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import dataclass
+from pathlib import Path
+
+from docshare.server.rules.intake import DISK_FLOOR
+from docshare.server.store.lock import is_locked
+
+HOLD = "backup.lock"
+"""The lock of a backup, in the data directory."""
+
+HEAD_BYTES = 1024
+"""How much of a file's beginning a part remembers: "is a PDF" is decided within it."""
+
+# O_EXCL and O_NOFOLLOW: never write through a file or link that somebody else has put there.
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOOK_BYTES = 16 << 20  # how often a growing part looks how much room is left
+_KEY = re.compile(r"[0-9A-Za-z]{16,64}")
+_log = logging.getLogger(__name__)
+
+
+class Part:
+    """An open partial file, hashed while it is written.
+
+    ``path``: where it lies now; ``size``: bytes written so far; ``head``: its first ``HEAD_BYTES`` bytes. It is written
+    by one thread at a time; closing and discarding twice is harmless. ``floor``: bytes that must stay free on its disk.
+    """
+
+    def __init__(self, path: Path, floor: int = 0) -> None:
+        self.path = path
+        self.size = 0
+        self.head = b""
+        self._floor = floor
+        self._look_at = _LOOK_BYTES
+        self._hash = hashlib.sha256()
+        self._file = open(os.open(path, _CREATE, 0o600), "r+b", buffering=0)  # noqa: SIM115 - outlives this call
+        self._discardable = True
+
+    def write(self, block: bytes | memoryview) -> None:
+        """Append ``block``. Raises OSError when the disk is full, or nearly so (``floor``), or fails."""
+        if len(self.head) < HEAD_BYTES:
+            self.head += bytes(block[: HEAD_BYTES - len(self.head)])
+        self._hash.update(block)
+        view = memoryview(block)
+        while view:
+            view = view[self._file.write(view) or 0 :]
+        self.size += len(block)
+        if self.size >= self._look_at:
+            self._look_at = self.size + _LOOK_BYTES
+            self._require_room()
+
+    def _require_room(self) -> None:
+        # What was free before the upload says little: its length may be unknown, and others write at the same time.
+        if _free(os.fstatvfs(self._file.fileno())) < self._floor:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def sha256(self) -> str:
+        """The SHA-256 of everything written so far, in hex."""
+        return self._hash.hexdigest()
+
+    def close(self) -> None:
+        """Return once all bytes are on the disk, and close the file; it stays where it is."""
+        if not self._file.closed:
+            os.fsync(self._file.fileno())
+            self._file.close()
+
+    def release(self) -> None:
+        """The file belongs to the store: ``discard`` leaves it alone from now on."""
+        self._discardable = False
+
+    def discard(self) -> None:
+        """Close and remove the file, unless it has been kept."""
+        self._file.close()
+        if self._discardable:
+            self._discardable = False
+            self.path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What a sweep removed: ``partials`` of uploads that never ended, ``orphans`` that no row names."""
+
+    partials: int
+    orphans: int
+
+
+class Blobs:
+    """The store. ``root`` holds ``<first two characters>/<key>``; ``tmp`` must lie on the same file system, because
+    a blob comes into being by a rename; ``name`` makes a fresh random alphanumeric name (16 to 64 characters)."""
+
+    def __init__(self, root: Path, tmp: Path, name: Callable[[], str]) -> None:
+        self.root = root
+        self.tmp = tmp
+        self._name = name
+        self._hold = root.with_name(HOLD)
+        self._put_off: set[str] = set()
+        self._shelving = threading.Lock()
+        for directory in (root, tmp):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if root.stat().st_dev != tmp.stat().st_dev:
+            raise ValueError(f"{root} and {tmp} must lie on one file system")
+
+    def part(self) -> Part:
+        """A new empty partial file, mode 0600."""
+        return Part(self.tmp / f"{self._name()}.part", DISK_FLOOR)
+
+    def keep(self, part: Part) -> str:
+        """Make ``part`` a blob that survives a power cut once this returns; returns its key.
+
+        Raises OSError when the disk is full or fails; the part can still be discarded then.
+        """
+        key = self._name()
+        target = self.path(key)
+        part.close()
+        self._make_shelf(target.parent)
+        os.rename(part.path, target)
+        part.path = target
+        _sync_directory(target.parent)
+        part.release()
+        return key
+
+    def _make_shelf(self, shelf: Path) -> None:
+        # Whoever finds the directory there may rely on it: it is on the disk before the lock is free.
+        with self._shelving:
+            if not shelf.is_dir():
+                shelf.mkdir(mode=0o700)
+                _sync_directory(self.root)
+
+    def path(self, key: str) -> Path:
+        """Where the blob ``key`` lies. Raises ValueError for a string that is no key."""
+        if _KEY.fullmatch(key) is None:
+            raise ValueError("not a blob key")
+        return self.root / key[:2] / key
+
+    def exists(self, key: str) -> bool:
+        """Whether the store holds ``key``."""
+        return self.path(key).is_file()
+
+    def delete(self, key: str) -> None:
+        """Remove the blob, or put that off while a backup is being made; removing it twice is harmless."""
+        if is_locked(self._hold):
+            self._put_off.add(key)
+        else:
+            self.path(key).unlink(missing_ok=True)
+
+    def settle(self) -> int:
+        """Remove what could not be removed during a backup; returns how many. Nothing while one is being made."""
+        if not self._put_off or is_locked(self._hold):
+            return 0
+        due = tuple(self._put_off)
+        for key in due:
+            self.path(key).unlink(missing_ok=True)
+            self._put_off.discard(key)
+        return len(due)
+
+    def free_bytes(self) -> int:
+        """Bytes that an unprivileged process may still write to the store's file system."""
+        return _free(os.statvfs(self.root))
+
+    def sweep(self, known: Iterable[str]) -> Swept:
+        """Remove everything in ``tmp`` and every blob that is not in ``known``.
+
+        Only before serving: a running upload is a partial, and a blob is stored before its row.
+        """
+        keys = known if isinstance(known, Set) else frozenset(known)
+        partials = list(self.tmp.iterdir())
+        orphans = [path for path in self._stored() if path.name not in keys]
+        if is_locked(self._hold):
+            self._put_off.update(path.name for path in orphans if _KEY.fullmatch(path.name))
+            orphans = []
+        for path in partials + orphans:
+            if not remove(path):
+                _log.warning("left behind, because it cannot be removed: %s", path.name)
+        return Swept(len(partials), len(orphans))
+
+    def _stored(self) -> Iterator[Path]:
+        for shelf in self.root.iterdir():
+            if shelf.is_dir() and not shelf.is_symlink():
+                yield from shelf.iterdir()
+
+
+def _free(room: os.statvfs_result) -> int:
+    return room.f_bavail * room.f_frsize
+
+
+def remove(path: Path) -> bool:
+    """Remove ``path``, a directory with all that is in it; returns whether it is gone. Raises nothing.
+
+    A hostile document may have made it: directories nested too deep for any path or recursion, or without rights.
+    """
+    try:
+        if path.is_symlink() or not path.is_dir():
+            path.unlink(missing_ok=True)
+            return True
+        path.chmod(0o700)
+        top = os.open(path, _DIRECTORY)
+        try:
+            while names := os.listdir(top):
+                for name in names:
+                    _flatten(top, name)
+        finally:
+            os.close(top)
+        path.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def _flatten(top: int, name: str) -> None:
+    """Remove ``name`` in the directory ``top``; directories in it move up into ``top``, to be removed next."""
+    if not _make_open(top, name):
+        os.unlink(name, dir_fd=top)
+        return
+    directory = os.open(name, _DIRECTORY, dir_fd=top)
+    try:
+        for inner in os.listdir(directory):
+            if _make_open(directory, inner):
+                os.rename(inner, os.urandom(16).hex(), src_dir_fd=directory, dst_dir_fd=top)
+            else:
+                os.unlink(inner, dir_fd=directory)
+    finally:
+        os.close(directory)
+    os.rmdir(name, dir_fd=top)
+
+
+def _make_open(place: int, name: str) -> bool:
+    """Whether ``name`` in ``place`` is a directory; then it may be listed and moved afterwards."""
+    if not stat.S_ISDIR(os.lstat(name, dir_fd=place).st_mode):
+        return False
+    os.chmod(name, 0o700, dir_fd=place)
+    return True
+
+
+def _sync_directory(directory: Path) -> None:
+    """A rename lasts only when the directory that holds the name is on the disk too."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

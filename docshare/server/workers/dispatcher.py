@@ -1,0 +1,98 @@
+"""Sends what is queued for webhooks, with many senders at once (section Delivery semantics; design: Dispatcher).
+
+One thread looks for what is due, hands it to senders, and books how it went; senders know the network and no database.
+They are started when there is work for them, so a server whose webhooks are quiet has none.
+"""
+
+import threading
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+
+from docshare.server.http import faults
+from docshare.server.runtime import Runtime
+from docshare.server.services.webhooks import dispatch
+from docshare.server.services.webhooks.dispatch import Letter, Sent
+
+SENDERS = 32
+_NAME = "dispatcher"
+_LOOK_EVERY = 0.5  # seconds between looks while nothing happens; the specification allows five
+
+
+class Dispatcher:
+    """Delivers for ``rt`` from ``start`` to ``stop``, with at most ``senders`` attempts at once."""
+
+    def __init__(self, rt: Runtime, senders: int = SENDERS) -> None:
+        self._rt = rt
+        self._most = senders
+        self._out = 0  # letters that senders hold, or that are not booked yet
+        self._claimed: deque[Letter] = deque()
+        self._sent: deque[Sent] = deque()
+        self._senders = ThreadPoolExecutor(senders, thread_name_prefix="sender")
+        self._woken = threading.Event()
+        self._stopping = threading.Event()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name=_NAME, daemon=True)
+
+    def start(self) -> None:
+        """Begin to deliver, in threads of its own."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Begin no further attempt."""
+        self._stopping.set()
+        self._woken.set()
+
+    def join(self, timeout: float) -> None:
+        """Wait up to ``timeout`` seconds for the attempts under way; what is not over then is made again after the next
+        start."""
+        self._thread.join(timeout)
+        self._over.set()
+        self._senders.shutdown(wait=False)
+
+    def _loop(self) -> None:
+        released = False
+        while not self._over.is_set():
+            self._woken.clear()
+            self._rt.pulses[_NAME] = self._rt.clock()
+            try:
+                if not released:  # at a start on a full disk nobody could, and this thread holds none yet
+                    dispatch.release(self._rt)
+                    released = True
+                self._book()
+                if not self._stopping.is_set():
+                    self._hand_out()
+            except Exception as error:  # noqa: BLE001 - a full disk, say; what is not booked waits for the next turn
+                faults.log(error, "deliveries have stalled")
+                self._over.wait(_LOOK_EVERY)
+            if self._stopping.is_set() and self._out == 0:
+                return
+            self._woken.wait(_LOOK_EVERY)
+
+    def _book(self) -> None:
+        if sent := list(self._sent):
+            dispatch.book(self._rt, sent)
+            for _ in sent:
+                self._sent.popleft()
+            self._out -= len(sent)
+
+    def _hand_out(self) -> None:
+        free = self._most - self._out - len(self._claimed)
+        if free:
+            self._claimed += dispatch.claim(self._rt, free)
+        while self._claimed:
+            letter = self._claimed.popleft()
+            self._out += 1
+            self._senders.submit(self._send, letter)
+
+    def _send(self, letter: Letter) -> None:
+        self._sent.append(dispatch.send(self._rt, letter))
+        self._woken.set()
+
+
+def deliver_due(rt: Runtime) -> int:
+    """Make every attempt that is due now, one after the other in this thread; returns how many."""
+    made = 0
+    while letters := dispatch.claim(rt, SENDERS):
+        dispatch.book(rt, [dispatch.send(rt, letter) for letter in letters])
+        made += len(letters)
+    return made

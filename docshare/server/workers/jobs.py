@@ -1,0 +1,98 @@
+"""Background work: what runs, how often, and the threads that run it."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from docshare.server.http import faults
+from docshare.server.logs import LOGGER
+from docshare.server.runtime import Runtime
+from docshare.server.services.events import activity_feed, listeners
+from docshare.server.services.files import burn, tokens
+from docshare.server.services.links import denials
+from docshare.server.services.oauth import grants
+from docshare.server.services.operations import mail, sweeps
+from docshare.server.services.readership import viewing
+from docshare.server.services.webhooks import deliveries
+from docshare.server.store import reserve
+
+_LOOK_EVERY = 1.0  # seconds between looks at the clock
+
+
+@dataclass(frozen=True)
+class Job:
+    """``every``: seconds between two runs; ``run`` does what is due and returns how much that was."""
+
+    name: str
+    every: float
+    run: Callable[[Runtime], int]
+
+
+# Also the last thing that a stop does: until then they are in memory only.
+WRITE_DOWN_REFUSALS = Job("write down refused openings", 5, denials.write_down)
+JOBS: tuple[Job, ...] = (
+    Job("end reading sessions", 2, viewing.end_due),
+    Job("purge the trash", 5, sweeps.purge_due),
+    Job("forget listeners that are gone", 5, listeners.forget_gone),
+    Job("destroy what burned", 5, burn.burn_due),
+    Job("destroy what a backup held", 5, lambda rt: rt.blobs.settle()),
+    Job("destroy what expired unclaimed", 5, sweeps.expire_unclaimed),
+    WRITE_DOWN_REFUSALS,
+    Job("hold back room on the disk", 60, lambda rt: reserve.keep(rt.config.data_dir)),
+    Job("forget old sign-ins", 3600, sweeps.forget_sign_ins),
+    Job("forget tokens of lost files", 3600, tokens.forget_lost),
+    Job("forget sessions that were not counted", 3600, viewing.forget_uncounted),
+    Job("forget beacons of old sessions", 3600, viewing.forget_beacons),
+    Job("forget old reader salts", 3600, viewing.forget_salts),
+    Job("forget old mails", 3600, mail.forget_old),
+    Job("forget old deliveries", 3600, deliveries.forget_old),
+    Job("forget old events", 3600, activity_feed.forget_old),
+    Job("forget what apps may no longer do", 3600, grants.forget_old),
+)
+# A mail server may take its time: that must not hold up anything above.
+MAIL_JOBS: tuple[Job, ...] = (Job("send mails", 5, mail.send_due),)
+
+
+class Worker:
+    """Runs ``jobs`` in a thread of its own until stopped; one that fails is logged and tried again at its next turn."""
+
+    def __init__(self, rt: Runtime, jobs: Sequence[Job] = JOBS, name: str = "jobs") -> None:
+        self._rt = rt
+        self._jobs = jobs
+        self._name = name
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin to run jobs in a thread of their own."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Begin no further job."""
+        self._stop.set()
+
+    def join(self, timeout: float) -> None:
+        """Wait up to ``timeout`` seconds for the running job; what it leaves undone is due again at the next start."""
+        self._thread.join(timeout)
+
+    def _loop(self) -> None:
+        due = dict.fromkeys(self._jobs, 0.0)
+        while not self._stop.is_set():
+            self._rt.pulses[self._name] = self._rt.clock()
+            for job in self._jobs:
+                if time.monotonic() >= due[job] and not self._stop.is_set():
+                    run(self._rt, job)
+                    due[job] = time.monotonic() + job.every
+            self._stop.wait(_LOOK_EVERY)
+
+
+def run(rt: Runtime, job: Job) -> None:
+    """Run one job now; an error is logged, never raised."""
+    try:
+        done = job.run(rt)
+    except Exception as error:  # noqa: BLE001 - a job must not take the others down
+        faults.log(error, "job failed", job=job.name)
+        return
+    if done:
+        LOGGER.info("job done", extra={"job": job.name, "count": done})

@@ -1,0 +1,34 @@
+"""A server whose writes are counted, and somebody on Pro with a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands.apply.site import Site
+from tests.support.cast import Person, World
+from tests.support.lossy import LossyProxy, lossy_proxy
+from tests.support.receivers import ALLOWED
+from tests.support.shell import Shell
+
+
+@pytest.fixture
+def world(make: Callable[..., World]) -> World:
+    """A server whose webhooks may call this machine, so that no name is looked up."""
+    return make(webhook_allow=ALLOWED)
+
+
+@pytest.fixture
+def wire(house: str) -> Iterator[LossyProxy]:
+    with lossy_proxy(house) as proxy:
+        proxy.counts = lambda method, path: method != "GET"
+        yield proxy
+
+
+@pytest.fixture
+def site(desk: Callable[[Person], Shell], world: World, wire: LossyProxy, tmp_path: Path) -> Site:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    return Site(desk(world.pia), wire, world.pia, folder)

@@ -1,0 +1,157 @@
+"""``docshare apply``: settings are set, changed, kept and cleared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.cli.commands.apply.site import BARE, TWO, Site, with_settings
+from tests.support.cast import Person, World
+from tests.support.rows import change_file
+from tests.support.shell import Shell
+
+Desk = Callable[[Person], Shell]
+
+
+@pytest.mark.parametrize(
+    ("key", "first", "second"),
+    [
+        ("slug", "a", "b"),
+        ("viewerMode", "swipe", "magazine"),
+        ("deleteAt", "2099-01-01T00:00:00Z", "2099-01-02T00:00:00Z"),
+        ("viewLimit", 3, 4),
+        ("pageRange", "1-2", {"from": 2, "to": 3}),
+        ("gateDomains", "example.com", ["example.com", "example.org"]),
+        ("flip.speedMs", 300, 400),
+        ("background", {"type": "solid", "color": "#111111"}, {"type": "gradient", "preset": "dusk"}),
+    ],
+)
+def test_a_setting_is_set_changed_kept_and_cleared(site: Site, key: str, first: Any, second: Any) -> None:
+    """Left out, it keeps its value; null clears it; each state is stable."""
+    step = [("update", "settings", "report.pdf")]
+    assert site.done(with_settings(**{key: first})) == [("create", "file", "report.pdf"), *step]
+    for value, wanted in ((first, []), (second, step), (second, [])):
+        assert site.done(with_settings(**{key: value})) == wanted
+    kept = site.file
+    assert (site.done(BARE), site.file) == ([], kept)
+    assert site.done(with_settings(**{key: None})) == step
+    assert site.file[key] == "standard" if key == "viewerMode" else not site.file.get(key)
+    assert site.file["viewerSettings"] == {}
+    assert (site.done(with_settings(**{key: None})), site.wire.seen) == ([], 0)
+
+
+def test_only_what_differs_is_sent(site: Site, world: World) -> None:
+    """What others set by hand stays, in the viewer's settings too."""
+    site(with_settings(slug="q3", **{"flip.speedMs": 300}))
+    uuid = site.file["uuid"]
+    viewer = {"flip": {"speedMs": 300}, "brand": {"accentColor": "#112233"}}
+    world.pia.put(f"/api/v1/files/{uuid}/settings", json={"viewLimit": 9, "viewerSettings": viewer})
+    done = site(with_settings(slug="q4", **{"flip.speedMs": 350}), "--json")
+    assert done.json[0]["changes"] == {
+        "slug": {"from": "q3", "to": "q4"},
+        "flip.speedMs": {"from": 300, "to": 350},
+    }
+    assert (site.file["viewLimit"], site.file["viewerSettings"]["brand"]) == (9, {"accentColor": "#112233"})
+
+
+def test_a_password_is_set_once_and_again_only_when_it_changes(site: Site) -> None:
+    secret = site.folder / "secret.txt"
+    text = with_settings(passwordFile="secret.txt")
+    for content, writes in (("first one", 2), ("first one", 0), ("second one", 1), ("second one", 0)):
+        secret.write_text(f"{content}\n")
+        done = site(text)
+        assert (done.code, site.wire.seen) == (0, writes)
+        assert content not in done.out + done.err + site.state.read_text()
+    site.state.chmod(0o644)
+    secret.write_text("third one")
+    site(text)
+    assert site.state.stat().st_mode & 0o777 == 0o600  # nobody else may guess at the hash
+    site.state.unlink()
+    done = site(text)
+    assert (site.wire.seen, "the password is set once more" in done.err) == (1, True)
+    assert site.done(with_settings(passwordFile=None)) == [("update", "settings", "report.pdf")]
+    assert site.file["protected"] is False
+    assert site.done(with_settings(passwordFile=None)) == []
+
+
+def test_a_link_that_has_ended_as_it_was_to_is_left_alone(site: Site, world: World) -> None:
+    """A length of time counts from when the file was shared, whenever it is looked at."""
+    text = with_settings(deleteAt="5d")
+    site(text)
+    end = site.file["deleteAt"]
+    pass_days(site, world, 3)
+    assert (site.done(text), site.file["deleteAt"]) == ([], end)
+    pass_days(site, world, 3)
+    done = site(text)
+    assert (done.code, site.wire.seen) == (0, 0)
+    assert "has ended, as the file says" in done.err
+    site.person.delete(f"/api/v1/files/{site.file['uuid']}?purge=1")
+    assert (site.done(text), site.files) == ([], [])  # what has ended is not shared anew
+
+
+def test_a_link_that_has_ended_otherwise_is_a_failure(site: Site, world: World) -> None:
+    site(with_settings(deleteAt="5d"))
+    pass_days(site, world, 6)
+    done = site(BARE, "--json")
+    assert (done.code, done.error["code"], site.wire.seen) == (8, "gone", 0)
+
+
+def test_a_burned_link_is_left_alone(site: Site, world: World) -> None:
+    text = with_settings(viewLimit=1)
+    site(text)
+    change_file(world, site.file["uuid"], burned_at=world.clock())
+    done = site(text)
+    assert (done.code, site.wire.seen) == (0, 0)
+    assert "its views are used up" in done.err
+
+
+def pass_days(site: Site, world: World, days: int) -> None:
+    world.clock.advance(days=days)
+    site.shell.time.wall += days * 86_400
+
+
+def test_ending_a_link_now_needs_consent(site: Site) -> None:
+    site(BARE)
+    assert site(with_settings(deleteAt="2026-01-01")).code == 2
+    assert "deleteAt" not in site.file
+    assert site(with_settings(deleteAt="2026-01-01"), "--yes").code == 0
+    assert site.file["deleteAt"] < site.file["createdAt"]
+
+
+def test_prune_clears_settings_that_left_the_file(site: Site) -> None:
+    """Those that an earlier run set; what was set by other means stays."""
+    (site.folder / "secret.txt").write_text("correct horse")
+    settings = {
+        "slug": "q3",
+        "viewLimit": 5,
+        "flip.speedMs": 300,
+        "passwordFile": "secret.txt",
+        "deleteAt": "2099-01-01",
+    }
+    site(with_settings(**settings))
+    site.person.put(f"/api/v1/files/{site.file['uuid']}/settings", json={"allowDownload": False})
+    told = site(with_settings(slug="q3"))
+    assert (told.code, site.wire.seen) == (0, 0)
+    assert "4 of what earlier runs described" in told.err
+    assert site.done(with_settings(slug="q3"), "--prune") == [("update", "settings", "report.pdf")]
+    file = site.file
+    assert (file["slug"], file["allowDownload"], file["protected"], file["viewerSettings"]) == ("q3", False, False, {})
+    assert not {"viewLimit", "deleteAt"} & file.keys()
+    told = site(with_settings(slug="q3"))  # and nothing is left that --prune could remove
+    assert (told.err, site.wire.seen) == ("nothing to do\n", 0)
+
+
+def test_a_plan_that_is_too_low_is_told_before_anything_is_sent(desk: Desk, world: World, site: Site) -> None:
+    poor = Site(desk(world.bea), site.wire, world.bea, site.folder)
+    text = "files: [{path: report.pdf, settings: {slug: q3, viewLimit: 4, watermark: true}, variants: [{label: Ann}]}]"
+    done = poor(text, "--json")
+    assert (done.code, poor.wire.seen, poor.files) == (6, 0, [])
+    for word in ("slug", "watermark", "variant Ann", "(pro)"):
+        assert word in done.error["hint"]
+    assert poor(with_settings(viewLimit=4)).code == 0
+    poor.document(TWO)
+    done = poor(with_settings(viewLimit=4), "--json", "--yes")
+    assert (done.code, poor.wire.seen) == (6, 0)
+    assert "another document" in done.error["hint"]

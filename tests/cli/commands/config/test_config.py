@@ -1,0 +1,381 @@
+"""``docshare config``: which value is in effect and why, and changes that a mistake cannot get through."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.fakefeed import FakeApi
+from tests.support.repository import ROOT
+from tests.support.shell import TOKEN, Shell
+from tests.support.terminal import Terminal
+
+WORK = """\
+# mine
+profile = "work"  # the usual one
+
+[profiles.work]
+url = "https://docs.example"
+timeout = 30  # seconds
+retries = 1
+
+[profiles.home]
+url = "http://127.0.0.1:8787"
+format = "json"
+"""
+
+# the settings and what is built in, typed from the design
+BUILT_IN = [
+    ("profile", ""), ("url", "http://127.0.0.1:8787"), ("format", ""), ("timeout", "60.0"), ("retries", "3"),
+    ("max_wait", "120.0"), ("allow_http", "false"), ("ca_bundle", ""), ("client_id", ""), ("token_command", ""),
+    ("complete_online", "false"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def place(shell: Shell) -> Path:
+    """The file, with two profiles in it."""
+    path = shell.home / "config" / "config.toml"
+    path.parent.mkdir()
+    path.write_text(WORK)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def plain(shell: Shell) -> None:
+    del shell.env["DOCSHARE_URL"]
+
+
+# --- which value is in effect ----------------------------------------------------------------------------------------
+
+
+def test_without_a_file_everything_is_built_in(shell: Shell) -> None:
+    done = shell("config", "list", "--origin")
+    assert [tuple(line.split("\t")) for line in done.lines] == [(*row, "built-in") for row in BUILT_IN]
+
+
+def test_option_beats_environment_beats_profile_beats_built_in(shell: Shell, place: Path) -> None:
+    def origins(*line: str, **env: str) -> dict[str, tuple[object, str]]:
+        rows = shell("config", "list", "--origin", "--json", *line, env=env).json
+        return {row["key"]: (row["value"], row["origin"]) for row in rows}
+
+    found = origins("--retries", "7", DOCSHARE_URL="https://env.example", DOCSHARE_FORMAT="csv")
+    assert found["retries"] == (7, "option --retries")
+    assert found["url"] == ("https://env.example", "env DOCSHARE_URL")
+    assert found["timeout"] == (30, "profile work")
+    assert found["max_wait"] == (120.0, "built-in")
+    assert found["profile"] == ("work", "config.toml")
+    assert origins("--url", "https://opt.example", DOCSHARE_URL="https://env.example")["url"][1] == "option --url"
+    assert origins("--profile", "home")["url"] == ("http://127.0.0.1:8787", "profile home")
+    assert origins(DOCSHARE_PROFILE="home")["profile"] == ("home", "env DOCSHARE_PROFILE")
+
+
+def test_without_origin_only_keys_and_values_are_listed(shell: Shell, place: Path) -> None:
+    assert shell("config", "list").lines[:2] == ["profile\twork", "url\thttps://docs.example"]
+    assert shell("config", "list", "--json").json[1] == {"key": "url", "value": "https://docs.example"}
+    shell.tty = True
+    shown = shell("config", "list", "--origin", "--no-color").out
+    assert ["timeout", "30", "profile", "work"] in [line.split() for line in shown.splitlines()]
+
+
+def test_get_prints_the_bare_value_in_effect(shell: Shell, place: Path) -> None:
+    assert shell("config", "get", "url").out == "https://docs.example\n"
+    assert shell("config", "get", "max-wait").out == "120.0\n"
+    assert shell("config", "get", "allow_http").out == "false\n"
+    done = shell("config", "get", "timeout", "--json")
+    assert done.json == {"key": "timeout", "value": 30, "origin": "profile work"}
+    shell.tty = True
+    assert shell("config", "get", "timeout").out == "30\n"
+
+
+def test_a_value_that_is_not_set_is_3(shell: Shell, place: Path) -> None:
+    done = shell("config", "get", "client_id")
+    assert (done.code, done.out) == (3, "")
+
+
+def test_the_credential_is_never_shown(shell: Shell, place: Path) -> None:
+    shell("profile", "add", "key", "--url", "https://key.example", "--with-token", stdin=TOKEN.encode())
+    for line in (["list", "--origin", "--profile", "key"], ["list", "--json"], ["path"]):
+        assert TOKEN not in shell("config", *line).out
+    done = shell("config", "get", "token")
+    assert (done.code, "docshare auth login" in done.err) == (2, True)
+
+
+# --- changes ---------------------------------------------------------------------------------------------------------
+
+
+def test_only_the_one_line_of_the_profile_in_effect_changes(shell: Shell, place: Path) -> None:
+    assert shell("config", "set", "timeout", "2m").code == 0
+    assert place.read_text() == WORK.replace("timeout = 30 ", 'timeout = "2m" ')
+    assert shell("config", "set", "retries", "5", "--profile", "home").code == 0
+    assert place.read_text().endswith('format = "json"\nretries = 5\n')
+    assert shell("config", "get", "timeout").out == "2m\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("format", "csv", 'format = "csv"'),
+        ("timeout", "90", "timeout = 90"),
+        ("max_wait", "1.5", "max_wait = 1.5"),
+        ("max-wait", "5m", 'max_wait = "5m"'),
+        ("retries", "0", "retries = 0"),
+        ("allow_http", "true", "allow_http = true"),
+        ("client_id", "12", 'client_id = "12"'),
+        ("token_command", "pass show 'my docs'", "token_command = \"pass show 'my docs'\""),
+        ("url", "https://new.example/docs/", 'url = "https://new.example/docs"'),
+    ],
+)
+def test_a_value_is_kept_by_its_type(shell: Shell, place: Path, key: str, value: str, line: str) -> None:
+    done = shell("config", "set", key, value)
+    assert (done.code, done.out) == (0, "")
+    assert f"\n{line}" in place.read_text()
+
+
+def test_a_relative_bundle_is_kept_as_an_absolute_path(
+    shell: Shell, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ca.pem").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    assert shell("config", "set", "ca_bundle", "ca.pem").code == 0
+    assert f'ca_bundle = "{tmp_path}/ca.pem"' in place.read_text()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("timout", "3", "Did you mean timeout?"),
+        ("retry", "3", "Did you mean retries?"),
+        ("colour", "3", "Keys: profile, url"),
+        ("api_key", "hunter22", "docshare auth login"),
+        ("format", "yaml", "not one of"),
+        ("timeout", "soon", "duration"),
+        ("timeout", "", "empty"),
+        ("timeout", "99999999999d", "longer than a year"),
+        ("max_wait", "-1", "duration"),
+        ("retries", "many", "number"),
+        ("retries", "1.5", "number"),
+        ("retries", "-1", "number"),
+        ("retries", "9" * 5000, "number"),
+        ("allow_http", "1", "true or false"),
+        ("allow_http", "yes", "true or false"),
+        ("url", "docs.example", "address"),
+        ("url", "https://me:pw@docs.example", "address"),
+        ("url", "", "empty"),
+        ("url", "https://docs .example", "address"),
+        ("url", "https://docs\n.example", "cannot be seen"),
+        ("ca_bundle", "/no/such/file.pem", "no file"),
+        ("token_command", "pass 'show", "no command"),
+        ("token_command", " ", "names no command"),
+        ("token_command", "show \udcff", "cannot be seen"),
+    ],
+)
+def test_unknown_keys_and_bad_values_are_2_and_change_nothing(
+    shell: Shell, place: Path, key: str, value: str, told: str
+) -> None:
+    done = shell("config", "set", "--", key, value)
+    assert (done.code, done.out, told in done.err, "hunter22" in done.err) == (2, "", True, False), done.err
+    assert place.read_text() == WORK
+
+
+def test_the_default_profile_is_a_setting_too(shell: Shell, place: Path) -> None:
+    assert shell("config", "set", "profile", "home").code == 0
+    assert shell("config", "get", "url", "--format", "plain").out == "http://127.0.0.1:8787\n"
+    assert shell("config", "set", "profile", "nowhere").code == 3
+    assert shell("config", "unset", "profile").code == 0
+    assert place.read_text() == WORK.replace('profile = "work"  # the usual one\n', "")
+
+
+def test_unset_forgets_one_value_and_is_content_if_there_is_none(shell: Shell, place: Path) -> None:
+    for _ in range(2):
+        assert shell("config", "unset", "retries").code == 0
+        assert place.read_text() == WORK.replace("retries = 1\n", "")
+    assert shell("config", "get", "retries").out == "3\n"
+    assert shell("config", "unset", "retris").code == 2
+
+
+def test_without_a_profile_there_is_nothing_to_change(shell: Shell) -> None:
+    for line in (["set", "timeout", "3"], ["unset", "timeout"]):
+        done = shell("config", *line)
+        assert (done.code, "docshare profile add" in done.err) == (2, True)
+    assert shell("config", "set", "timeout", "3", "--profile", "nowhere").code == 2
+
+
+def test_what_is_overridden_or_orphaned_is_said(shell: Shell, place: Path) -> None:
+    done = shell("config", "set", "format", "csv", env={"DOCSHARE_FORMAT": "ids"})
+    assert "env DOCSHARE_FORMAT beats the profile" in done.err
+    shell("profile", "add", "key", "--url", "https://key.example", "--with-token", stdin=TOKEN.encode())
+    done = shell("config", "set", "url", "https://other.example", "--profile", "key")
+    assert "belongs to https://key.example" in done.err
+    assert "warning" not in shell("config", "set", "url", "https://key.example/x", "--profile", "key").err
+
+
+def test_a_dry_run_says_what_would_be_written(shell: Shell, place: Path) -> None:
+    done = shell("config", "set", "timeout", "2m", "-n")
+    assert done.out == f'WRITE\t{place}\t{{"profile": "work", "timeout": "2m"}}\n'
+    done = shell("config", "unset", "timeout", "-n")
+    assert done.out == f'WRITE\t{place}\t{{"profile": "work", "timeout": null}}\n'
+    assert shell("config", "set", "profile", "home", "-n").out == f'WRITE\t{place}\t{{"profile": "home"}}\n'
+    assert shell("config", "unset", "profile", "-n").out == f'WRITE\t{place}\t{{"profile": null}}\n'
+    assert place.read_text() == WORK
+
+
+@pytest.mark.parametrize(
+    "line",
+    [["config", "set", "timeout", "9"], ["config", "unset", "timeout"], ["profile", "use", "home"],
+     ["profile", "remove", "work", "--yes"], ["auth", "logout"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_asking_for_the_fields_of_what_prints_no_data_does_nothing(shell: Shell, place: Path, line: list[str]) -> None:
+    done = shell(*line, "--fields", "?")
+    assert (done.code, done.out, done.err, place.read_text()) == (0, "", "", WORK)
+
+
+def test_path_says_where_the_file_is_whether_it_is_there_or_not(shell: Shell) -> None:
+    path = shell.home / "config" / "config.toml"
+    assert shell("config", "path").out == f"{path}\n"
+    assert shell("config", "path", "--json").json == {"path": str(path), "exists": False}
+
+
+# --- the editor ------------------------------------------------------------------------------------------------------
+
+
+def editor(tmp_path: Path, *lines: str) -> dict[str, str]:
+    """An environment whose editor is a shell script; ``$1`` is the file."""
+    script = tmp_path / "editor.sh"
+    script.write_text("\n".join(("#!/bin/sh", "set -e", *lines, "")))
+    script.chmod(0o755)
+    return {"EDITOR": f"'{script}'"}
+
+
+def drafts(place: Path) -> list[Path]:
+    return [path for path in place.parent.iterdir() if path.name not in ("config.toml", ".lock")]
+
+
+def test_what_the_editor_leaves_is_put_in_place(shell: Shell, place: Path, tmp_path: Path) -> None:
+    place.chmod(0o640)
+    done = shell("config", "edit", env=editor(tmp_path, "sed -i 's/timeout = 30/timeout = 45/' \"$1\""))
+    assert (done.code, done.out) == (0, "")
+    assert place.read_text() == WORK.replace("timeout = 30", "timeout = 45")
+    assert (place.stat().st_mode & 0o777, drafts(place)) == (0o640, [])
+
+
+def test_visual_comes_first(shell: Shell, place: Path, tmp_path: Path) -> None:
+    env = {"EDITOR": "false", "VISUAL": editor(tmp_path, "echo '# more' >> \"$1\"")["EDITOR"]}
+    assert shell("config", "edit", env=env).code == 0
+    assert place.read_text() == WORK + "# more\n"
+
+
+def test_an_editor_that_changes_nothing_writes_nothing(shell: Shell, place: Path, tmp_path: Path) -> None:
+    before = place.stat().st_mtime_ns
+    done = shell("config", "edit", env=editor(tmp_path, "true"))
+    assert (done.code, "nothing was changed" in done.err, place.stat().st_mtime_ns) == (0, True, before)
+    assert drafts(place) == []
+
+
+def test_where_there_is_no_file_yet_the_editor_begins_with_a_sketch(shell: Shell, tmp_path: Path) -> None:
+    path = shell.home / "config" / "config.toml"
+    assert shell("config", "edit", env=editor(tmp_path, "true")).code == 0
+    assert not path.exists()
+    lines = ['grep -q profiles.work "$1"', 'printf \'[profiles.a]\\nurl = "https://a.example"\\n\' > "$1"']
+    assert shell("config", "edit", env=editor(tmp_path, *lines)).code == 0
+    assert path.read_text() == '[profiles.a]\nurl = "https://a.example"\n'
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "told"),
+    [
+        ("s/timeout = 30/timeout = /", 6, ""),
+        ("s/timeout/timout/", 6, "did you mean timeout?"),
+        ("s/retries = 1/retries = \"1\"/", 7, "retries"),
+        ("s/retries = 1/retries = -1/", 7, "less than 0"),
+        ("s/retries = 1/retries = true/", 7, "number"),
+        ("s/= 30/= \"soon\"/", 6, "duration"),
+        ("s/\"json\"/\"yaml\"/", 11, "not one of"),
+        ("s/\"work\"/\"play\"/", 2, "no profile 'play'"),
+        ("s/^profile /profil /", 2, "did you mean profile"),
+        ("s/profiles.home/profiles.\"h o\"/", 9, "no name for a profile"),
+        ("s/https:/ftp:/", 5, "address"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named_by_its_line_and_nothing_is_changed(
+    shell: Shell, place: Path, tmp_path: Path, change: str, line: int, told: str
+) -> None:
+    done = shell("config", "edit", env=editor(tmp_path, f"sed -i '{change}' \"$1\""))
+    assert (done.code, place.read_text()) == (2, WORK)
+    first = done.err.splitlines()[0]
+    assert first.startswith(f"config.toml:{line}: ") or f"at line {line}," in first
+    assert told in first
+    (draft,) = drafts(place)
+    assert str(draft) in done.err
+    assert draft.stat().st_mode & 0o777 == 0o600
+
+
+def test_every_mistake_is_told_at_once(shell: Shell, place: Path, tmp_path: Path) -> None:
+    done = shell("config", "edit", env=editor(tmp_path, "sed -i 's/timeout/timout/; s/= 1/= -1/' \"$1\""))
+    assert "wrong in 2 places" in done.err
+
+
+def test_a_table_that_is_none_is_told(shell: Shell, place: Path, tmp_path: Path) -> None:
+    for text in ("profiles = 3", "[profiles]\nwork = 3"):
+        done = shell("config", "edit", env=editor(tmp_path, f"printf '{text}\\n' > \"$1\""))
+        assert (done.code, "is no table" in done.err, place.read_text()) == (2, True, WORK)
+
+
+def test_a_file_that_is_broken_already_can_be_mended(shell: Shell, place: Path, tmp_path: Path) -> None:
+    place.write_text("profile = ")
+    assert shell("config", "list").code == 2
+    assert shell("config", "edit", env=editor(tmp_path, 'echo > "$1"')).code == 0
+    assert shell("config", "list").code == 0
+
+
+def test_what_another_wrote_meanwhile_is_not_lost(shell: Shell, place: Path, tmp_path: Path) -> None:
+    other = WORK + "# from elsewhere\n"
+    (tmp_path / "other").write_text(other)
+    done = shell("config", "edit", env=editor(tmp_path, f"cp '{tmp_path}/other' '{place}'", "echo '# mine' >> \"$1\""))
+    assert (done.code, place.read_text()) == (7, other)
+    assert (place.parent / "config.toml.edited").read_text() == WORK + "# mine\n"
+
+
+@pytest.mark.parametrize(
+    "env", [{}, {"EDITOR": " "}, {"EDITOR": "/no/such/editor"}, {"EDITOR": "false"}, {"EDITOR": "vi 'x"}]
+)
+def test_without_an_editor_that_works_it_is_2(shell: Shell, place: Path, env: dict[str, str]) -> None:
+    done = shell("config", "edit", env=env)
+    assert (done.code, done.out, place.read_text()) == (2, "", WORK)
+
+
+def test_an_editor_that_leaves_no_file_changes_nothing(shell: Shell, place: Path, tmp_path: Path) -> None:
+    done = shell("config", "edit", env=editor(tmp_path, 'rm "$1"'))
+    assert (done.code, done.out, place.read_text(), "no file" in done.err) == (2, "", WORK, True)
+
+
+def test_no_input_rules_the_editor_out(shell: Shell, place: Path, tmp_path: Path) -> None:
+    env = editor(tmp_path, 'echo > "$1"')
+    assert shell("config", "edit", "--no-input", env=env).code == 2
+    assert shell("config", "edit", env=env | {"DOCSHARE_NO_INPUT": "1"}).code == 2
+    assert place.read_text() == WORK
+
+
+def test_a_dry_run_checks_and_throws_away(shell: Shell, place: Path, tmp_path: Path) -> None:
+    done = shell("config", "edit", "-n", env=editor(tmp_path, "echo '# more' >> \"$1\""))
+    assert (done.code, done.out, place.read_text(), drafts(place)) == (0, f"WRITE\t{place}\t\n", WORK, [])
+    assert shell("config", "edit", "-n", env=editor(tmp_path, "echo '[' >> \"$1\"")).code == 2
+
+
+def test_on_a_terminal_one_can_go_on_editing(shell: Shell, place: Path, tmp_path: Path, api: FakeApi) -> None:
+    """The first round breaks the file, the second mends it."""
+    second = tmp_path / "second"
+    env = editor(tmp_path, f"if [ -e '{second}' ]; then sed -i 's/^\\[$/# fine/' \"$1\"", f"else touch '{second}'",
+                 "echo '[' >> \"$1\"", "fi")  # fmt: skip
+    whole = {**{key: os.environ[key] for key in ("PATH", "PYTHONPATH") if key in os.environ}, **shell.env, **env}
+    whole |= {"PYTHONPATH": str(ROOT)}
+    with Terminal([sys.executable, "-m", "docshare", "config", "edit"], whole) as terminal:
+        terminal.until("Edit it again? [y/N] ")
+        terminal.type("y\n")
+        assert terminal.end().code == 0
+    assert place.read_text() == WORK + "# fine\n"

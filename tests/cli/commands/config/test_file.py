@@ -1,0 +1,150 @@
+"""``config.toml``: changed one line at a time, and never damaged."""
+
+from __future__ import annotations
+
+import stat
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from docshare.cli.framework.exits import Stop
+from docshare.cli.local.config import Config
+from docshare.cli.local.toml_edit import remove_table, set_value
+from tests.support.shell import Shell
+
+COMMENTED = """\
+# my settings
+profile = "work"   # the usual one
+
+[profiles.work]    # production
+url = "https://docs.example"  # do not change
+# timeout = 5
+token_command = '''
+pass show # not a comment
+'''
+
+# the one at home
+[profiles.home]
+url = "http://127.0.0.1:8787"
+"""
+
+
+def config_file(shell: Shell) -> Path:
+    return shell.home / "config" / "config.toml"
+
+
+def written(shell: Shell, text: str) -> None:
+    config_file(shell).parent.mkdir(parents=True, exist_ok=True)
+    config_file(shell).write_text(text)
+
+
+def test_only_the_one_line_changes_and_comments_stay(shell: Shell) -> None:
+    written(shell, COMMENTED)
+    assert shell("profile", "use", "home").code == 0
+    expected = COMMENTED.replace('profile = "work"   # the usual one', 'profile = "home"   # the usual one')
+    assert config_file(shell).read_text() == expected
+
+
+def test_a_new_profile_is_appended_and_a_removed_one_takes_only_itself(shell: Shell) -> None:
+    written(shell, COMMENTED)
+    new = ("profile", "add", "new", "--url", "https://new.example", "--with-token")
+    assert shell(*new, stdin=b"key123\n").code == 0
+    assert config_file(shell).read_text() == COMMENTED + '\n[profiles.new]\nurl = "https://new.example"\n'
+    assert shell("profile", "remove", "work", "--yes").code == 0
+    text = config_file(shell).read_text()
+    assert "# my settings\n" in text
+    assert "# the one at home\n[profiles.home]" in text
+    assert "docs.example" not in text
+    assert "pass show" not in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", 'profile = "x"\n'),
+        ("# top\n", '# top\nprofile = "x"\n'),
+        ("a = 1", 'a = 1\nprofile = "x"\n'),
+        ("[t]\nprofile = 1\n", 'profile = "x"\n\n[t]\nprofile = 1\n'),
+        ("# about t\n[t]\n", 'profile = "x"\n\n# about t\n[t]\n'),
+        ("profile='y'#c\r\nb = 1\r\n", 'profile="x"#c\r\nb = 1\r\n'),
+        ('profile = "a # b" # c # d\n', 'profile = "x" # c # d\n'),
+        ('profile = """\nmany\n[t]\n""" # c\n[u]\n', 'profile = "x" # c\n[u]\n'),
+        ('"profile" = "y"\n', '"profile" = "x"\n'),
+    ],
+)
+def test_a_value_is_set_in_place(before: str, after: str) -> None:
+    assert set_value(before, (), "profile", "x") == after
+
+
+@pytest.mark.parametrize("value", ['quote " and \\', "tab\tline\nbreak", "\x7f\x00ünï", "# = []", True, False, 5, -1.5])
+def test_any_value_survives_the_trip(value: object) -> None:
+    text = set_value(COMMENTED, ("profiles", "work"), "format", value)
+    assert tomllib.loads(text)["profiles"]["work"]["format"] == value
+    assert set_value(text, ("profiles", "work"), "format", value) == text
+
+
+def test_what_cannot_be_removed_safely_is_refused() -> None:
+    with pytest.raises(Stop, match="cannot be changed"):
+        remove_table('profiles = {work = {url = "x"}}\n', ("profiles", "work"))
+
+
+def test_removing_a_table_takes_its_sub_tables() -> None:
+    text = "[profiles.a]\nx = 1\n[profiles.a.b]\ny = 1\n[profiles.ab]\nz = 1\n"
+    assert remove_table(text, ("profiles", "a")) == "[profiles.ab]\nz = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("profile = \n", "config.toml"),
+        ("profile = 5\n", "profile must be of type str"),
+        ("[profiles]\nwork = 5\n", "profiles.work must be of type dict"),
+        ("[profiles.work]\nurl = 5\n", "profiles.work.url must be of type str"),
+        ("[profiles.work]\nallow_http = 1\n", "allow_http must be of type bool"),
+        ("[profiles.work]\nretries = true\n", "retries must be of type int"),
+    ],
+)
+def test_a_broken_file_is_named_with_the_key(shell: Shell, text: str, named: str) -> None:
+    written(shell, text)
+    done = shell("profile", "list")
+    assert done.code == 2
+    assert named in done.err
+
+
+def test_unknown_keys_are_told_and_do_no_harm(shell: Shell) -> None:
+    written(shell, 'colour = 1\n[profiles.work]\nurl = "https://docs.example"\ntoken_comand = "x"\n')
+    done = shell("profile", "list")
+    assert done.code == 0
+    assert "unknown key colour" in done.err
+    assert "unknown key profiles.work.token_comand" in done.err
+
+
+def test_the_link_to_a_dotfile_stays_a_link_and_keeps_its_mode(shell: Shell) -> None:
+    real = shell.home / "dotfiles.toml"
+    real.write_text(COMMENTED)
+    real.chmod(0o644)
+    config_file(shell).parent.mkdir(parents=True)
+    config_file(shell).symlink_to(real)
+    assert shell("profile", "use", "home").code == 0
+    assert config_file(shell).is_symlink()
+    assert 'profile = "home"' in real.read_text()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o644
+
+
+def test_nothing_half_written_is_left_when_the_disk_is_full(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(shell, COMMENTED)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    done = shell("profile", "use", "home")
+    assert done.code == 2
+    assert "No space left on device" in done.err
+    assert config_file(shell).read_text() == COMMENTED
+    assert sorted(path.name for path in config_file(shell).parent.iterdir()) == [".lock", "config.toml"]
+
+
+def test_loading_nothing_is_an_empty_configuration(tmp_path: Path) -> None:
+    assert Config.load(tmp_path / "missing").profiles == {}

@@ -1,0 +1,281 @@
+"""``docshare doctor``, group "instance": what a server of this machine says of itself, and what is seen without."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from ipaddress import ip_network
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.fakefeed import FakeTime
+from tests.support.frontdoor import front_door
+from tests.support.mailbox import Mailbox
+from tests.support.shell import Ended, Shell
+
+if TYPE_CHECKING:
+    from tests.support.cast import World
+
+MINUTE = 60_000
+Doctor = Callable[..., dict[str, dict[str, Any]]]
+
+
+def rows_of(ended: Ended) -> dict[str, dict[str, Any]]:
+    return {row["check"].removeprefix("instance."): row for row in ended.json}
+
+
+@pytest.fixture
+def doctor(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Doctor:
+    """Looks at a world; returns the rows by the name of their check. LibreOffice is not installed there."""
+    monkeypatch.setenv("PATH", "/nonexistent")
+
+    def look(world: World, *args: str) -> dict[str, dict[str, Any]]:
+        from tests.support.owned import owned
+
+        with owned(world):
+            return rows_of(examine(shell, world.rt.config.data_dir, *args))
+
+    return look
+
+
+def examine(shell: Shell, folder: Path, *args: str) -> Ended:
+    return shell("doctor", "--only", "instance", "--data", folder, "--json", *args)
+
+
+def close(folder: Path) -> None:
+    """Keep the data from everybody else, as a server does that makes it."""
+    folder.chmod(0o700)
+    for path in folder.iterdir():
+        path.chmod(0o700 if path.is_dir() else 0o600)
+
+
+def test_an_instance_in_order_has_nothing_to_mend(doctor: Doctor, make: Callable[..., World]) -> None:
+    world = make()
+    close(world.rt.config.data_dir)
+    world.rt.pulses.update(jobs=world.clock(), dispatcher=world.clock())
+    rows = doctor(world)
+    assert {name: row["ok"] for name, row in rows.items()} == {
+        "process": True, "disk": True, "permissions": True, "database": True, "schema": True, "wal": True, "jobs": True,
+        "deliveries": True, "outbox": True, "smtp": None, "confinement": True, "converter": False, "egress": None,
+        "design-keys": None, "countries": None, "proxies": None,
+    }  # fmt: skip
+    assert rows["converter"]["level"] == "warning"
+    assert "libreoffice" in rows["converter"]["fix"]
+    assert rows["schema"]["detail"] == "schema step 10 of 10"
+
+
+def test_data_that_others_can_read_is_named_with_the_command(doctor: Doctor, make: Callable[..., World]) -> None:
+    world = make()
+    folder = world.rt.config.data_dir
+    close(folder)
+    (folder / "docshare.db").chmod(0o640)
+    row = doctor(world)["permissions"]
+    assert (row["ok"], row["level"], row["fix"]) == (False, "error", f"chmod 600 {folder / 'docshare.db'}")
+    folder.chmod(0o755)
+    assert f"chmod 700 {folder}" in doctor(world)["permissions"]["fix"]
+
+
+def test_background_work_that_stands_still_is_named(doctor: Doctor, make: Callable[..., World]) -> None:
+    world = make()
+    world.rt.pulses.update(jobs=world.clock(), mail=world.clock() - 10 * MINUTE)
+    row = doctor(world)["jobs"]
+    assert (row["ok"], row["detail"]) == (False, "background work stands still: mail for 600 s")
+
+
+def test_a_damaged_database_is_named_and_hides_no_other_finding(doctor: Doctor, make: Callable[..., World]) -> None:
+    world = make()
+    world.rt.db.scrub()
+    path = world.rt.config.database
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size - 4096)
+        file.write(b"\xff" * 4096)
+    rows = doctor(world)
+    assert (rows["database"]["ok"], rows["database"]["level"]) == (False, "error")
+    assert "docshare admin check" in rows["database"]["fix"]
+    assert rows["disk"]["ok"] is True
+
+
+def test_mails_that_are_late_are_counted(doctor: Doctor, make: Callable[..., World]) -> None:
+    from docshare.server.services.operations import mail
+
+    world = make(smtp_url="smtp://127.0.0.1:9")
+    with world.rt.db.write():
+        mail.enqueue(world.rt, "ann@example.com", "Hello", "Hello")
+    world.clock.advance(minutes=10)
+    rows = doctor(world)
+    assert (rows["outbox"]["ok"], rows["outbox"]["detail"]) == (False, "mails late: 1, given up in 24 hours: 0")
+    assert (rows["smtp"]["ok"], rows["smtp"]["level"]) == (False, "error")
+    assert "refused" in rows["smtp"]["detail"]
+
+
+def test_deliveries_given_up_and_webhooks_disabled_are_counted(doctor: Doctor, make: Callable[..., World]) -> None:
+    world = make()
+    uuid, now = world.pia.upload()["uuid"], world.clock()
+    with world.rt.db.write():
+        world.rt.db.execute(
+            "INSERT INTO webhooks (uuid, account_id, url, peer, format, events, secret, created_at, disabled_at) "
+            "SELECT 'w', owner_id, 'https://hooks.example/', 'hooks.example', 'json', '[]', x'00', ?, ? FROM files "
+            "WHERE uuid = ?",
+            (now, now, uuid),
+        )
+        world.rt.db.execute(
+            "INSERT INTO deliveries (uuid, webhook_id, file_id, event, body, created_at, abandoned_at) "
+            "SELECT 'd', w.id, f.id, 'file.viewed', '{}', ?, ? FROM webhooks w, files f WHERE f.uuid = ?",
+            (now, now, uuid),
+        )
+    world.clock.advance(hours=1)
+    row = doctor(world)["deliveries"]
+    assert (row["ok"], row["detail"]) == (False, "deliveries late: 0, given up in 24 hours: 1; webhooks disabled: 1")
+
+
+def test_a_mail_server_is_tried_without_a_mail_and_with_one_when_asked(
+    doctor: Doctor, make: Callable[..., World]
+) -> None:
+    with Mailbox() as box:
+        world = make(smtp_url=box.url)
+        assert doctor(world)["smtp"]["detail"] == "the mail server lets this server in"
+        assert box.taken == []
+        assert doctor(world, "--mail", "you@example.com")["smtp"]["ok"] is True
+    (message,) = box.taken
+    assert (message["To"], message["Subject"]) == ("you@example.com", "Test mail of docshare")
+
+
+def test_a_mail_server_that_refuses_the_sender_is_quoted(doctor: Doctor, make: Callable[..., World]) -> None:
+    with Mailbox(answers={"MAIL": b"550 who are you"}) as box:
+        row = doctor(make(smtp_url=box.url), "--mail", "you@example.com")["smtp"]
+    assert (row["ok"], row["detail"]) == (False, "the mail server said 550 who are you")
+
+
+def test_a_test_mail_without_a_mail_server_names_the_setting(doctor: Doctor, make: Callable[..., World]) -> None:
+    row = doctor(make(), "--mail", "you@example.com")["smtp"]
+    assert (row["ok"], row["fix"]) == (False, "Set DOCSHARE_SMTP_URL.")
+
+
+def test_egress_calls_an_address_under_the_rules_of_webhooks(doctor: Doctor, make: Callable[..., World]) -> None:
+    with front_door() as hook:
+        hook.says = (204, "")
+        world = make(webhook_allow=("127.0.0.0/8",))
+        assert doctor(world, "--egress", hook.url)["egress"]["detail"] == "127.0.0.1 answered with status 204"
+        assert hook.heard == ["GET"]
+        assert doctor(world, "--egress", "http://169.254.169.254/")["egress"]["ok"] is False
+        assert doctor(make(), "--egress", hook.url)["egress"]["ok"] is False
+        assert hook.heard == ["GET"]
+
+
+def test_keys_of_a_design_tool_that_are_none_are_named(doctor: Doctor, make: Callable[..., World]) -> None:
+    with front_door() as tool:
+        tool.says = (200, "")
+        row = doctor(make(design_user_jwks_url=f"{tool.url}/keys"))["design-keys"]
+    assert (row["ok"], row["level"]) == (False, "error")
+    assert "DOCSHARE_DESIGN_USER_JWKS_URL" in row["fix"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "level", "fix"),
+    [
+        ({"trusted_proxies": (ip_network("0.0.0.0/0"),)}, "error", "DOCSHARE_TRUSTED_PROXIES=127.0.0.1/32"),
+        ({"country_header": "CF-IPCountry"}, "warning", "DOCSHARE_TRUSTED_PROXIES"),
+    ],
+)
+def test_settings_of_proxies_that_cannot_be_meant_are_named(
+    doctor: Doctor, make: Callable[..., World], settings: dict[str, Any], level: str, fix: str
+) -> None:
+    row = doctor(make(**settings))["proxies"]
+    assert (row["ok"], row["level"]) == (False, level)
+    assert fix in row["fix"]
+
+
+def test_a_check_that_hangs_hides_no_other(
+    doctor: Doctor, make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("docshare.server.services.operations.diagnosis._SECONDS", 0.2)
+    with Mailbox(drips=True) as box:
+        rows = doctor(make(smtp_url=box.url))
+    assert (rows["smtp"]["ok"], rows["smtp"]["detail"]) == (False, "no answer within 0.2 seconds")
+    assert rows["schema"]["ok"] is True
+
+
+def test_libreoffice_is_started_as_a_conversion_would(shell: Shell, world: World) -> None:
+    from docshare.server.services.operations import surroundings
+
+    if not world.rt.converter.available:
+        pytest.skip("LibreOffice is not installed")
+    assert surroundings.converter(world.rt, {}).detail.startswith("LibreOffice starts; it ")
+
+
+@contextmanager
+def own_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def test_where_no_server_runs_the_data_is_looked_at_all_the_same(shell: Shell, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    with own_umask():
+        assert shell("admin", "account", "create", "ada@example.com", "--data", folder).code == 0
+        rows = rows_of(examine(shell, folder))
+        (folder / "docshare.db").write_bytes(b"no database" * 1000)
+        broken = examine(shell, folder)
+    assert {name: rows[name]["ok"] for name in ("process", "permissions", "database", "jobs")} == {
+        "process": None, "permissions": True, "database": True, "jobs": None,
+    }  # fmt: skip
+    assert broken.code == 13
+    detail = rows_of(broken)["report"]["detail"]
+    assert detail == f"the database in {folder} is damaged: file is not a database"
+
+
+def test_a_setting_that_stops_the_server_is_named(shell: Shell, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "docshare.db").touch()
+    (folder / "config.toml").write_text("thread = 4\n")
+    with own_umask():
+        ended = examine(shell, folder)
+    assert (ended.code, rows_of(ended)["report"]["detail"]) == (13, "config.toml: unknown setting 'thread'")
+
+
+def test_a_mistyped_directory_is_an_error_and_a_server_elsewhere_is_none(shell: Shell, tmp_path: Path) -> None:
+    mistyped = examine(shell, tmp_path / "nowhere")
+    assert mistyped.code == 13
+    assert "there is no docshare data in" in rows_of(mistyped)["report"]["detail"]
+    elsewhere = shell("doctor", "--only", "instance", "--only", "public", "--json")
+    assert elsewhere.code == 0
+    assert {row["ok"] for row in elsewhere.json} == {None}
+
+
+def test_a_server_that_hangs_is_named_and_not_waited_for_twice(
+    shell: Shell, make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from docshare.server.store.instance import Instance, announce, instance_key
+    from docshare.server.store.lock import DirectoryLock
+
+    monkeypatch.setattr("docshare.cli.commands.doctor.instance.SECONDS", 0.3)
+    rt = make().rt
+    folder = rt.config.data_dir
+    with socket.create_server(("127.0.0.1", 0)) as silent, DirectoryLock(folder):
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        announce(Instance(rt, instance_key(folder)), url, "127.0.0.1")
+        ended = shell("doctor", "--only", "instance", "--only", "public", "--data", folder, "--json")
+    rows = rows_of(ended)
+    assert (ended.code, list(rows)) == (13, ["process", "public.address", "public.reach"])
+    assert rows["process"]["detail"] == f"process {os.getpid()} holds the data directory and does not answer at {url}"
+    assert rows["public.reach"]["ok"] is None
+
+
+def test_a_server_that_holds_its_data_and_does_not_answer_is_named(
+    shell: Shell, time: FakeTime, make: Callable[..., World]
+) -> None:
+    from docshare.server.store.lock import DirectoryLock
+
+    folder = make().rt.config.data_dir
+    with DirectoryLock(folder):
+        ended = examine(shell, folder)
+    assert ended.code == 13
+    assert rows_of(ended)["report"]["detail"] == f"the docshare process that uses {folder} does not answer"

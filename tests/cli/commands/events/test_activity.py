@@ -1,0 +1,298 @@
+"""``docshare events list`` and ``tail`` with ``--type activity``: one feed of everything that happened."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from docshare.cli.reference.tree import resolved
+from tests.support.fakefeed import UUID, FakeApi, FakeTime, problem, row
+from tests.support.pdfs import simple_pdf
+from tests.support.shell import Ended, Shell
+
+if TYPE_CHECKING:
+    from tests.support.cast import Person, World
+
+FILE = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "originalName": "deck.pdf"}
+LIST = ("events", "list", "--type", "activity")
+TAIL = ("events", "tail", "--type", "activity")
+
+
+def happened(api: FakeApi, number: int, event: str, **data: Any) -> None:
+    api.rows["activity"].append(row("activity", number, event=event, data=data))
+
+
+def ids(done: Ended) -> list[int]:
+    assert done.code == 0, done.err
+    return [each["id"] for each in done.rows]
+
+
+def listed(shell: Shell, *options: str) -> list[int]:
+    done = shell(*LIST, *options, "--json")
+    assert done.code == 0, done.err
+    return [each["id"] for each in done.json]
+
+
+# --- which rows ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("options", "expected"), [
+    (("-n", "3"), [251, 250, 249]),
+    (("-n", "3", "--oldest-first"), [249, 250, 251]),
+    (("--all",), list(range(251, 1, -1))),
+    (("--since", "247"), [248, 249, 250, 251]),
+    (("--since", "10s"), [251, 250, 249, 248, 247, 246, 245, 244, 243, 242]),
+])  # fmt: skip
+def test_the_rows_are_those_of_any_feed(
+    api: FakeApi, shell: Shell, time: FakeTime, options: tuple[str, ...], expected: list[int]
+) -> None:
+    api.add("activity", *range(2, 252))
+    time.wall += 252
+    assert listed(shell, *options) == expected
+
+
+@pytest.mark.parametrize(("kinds", "expected"), [
+    ("note.created", [5, 2]),
+    ("access.denied, note.created", [5, 4, 2]),
+    ("file.burned", []),
+])  # fmt: skip
+def test_kinds_narrow_what_is_shown(api: FakeApi, shell: Shell, kinds: str, expected: list[int]) -> None:
+    for number, event in enumerate(("note.created", "file.viewed", "access.denied", "note.created"), 2):
+        happened(api, number, event)
+    assert listed(shell, "--kind", kinds) == expected
+
+
+def test_one_file_is_looked_up_and_shown(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", "/files/aB3dE5fG7hJ9", FILE)
+    happened(api, 2, "file.viewed")
+    happened(api, 3, "file.viewed", fileUuid=UUID.format(2))
+    assert listed(shell, "--file", "aB3dE5fG7hJ9") == [2]
+    assert shell(*LIST, "--file", "zzzzzzzzzzz9").code == 3
+
+
+@pytest.mark.parametrize("options", [
+    ("--type", "activity,view"), ("--type", "all,activity"), ("--type", "gate,activity"),
+    ("--kind", "note.created"), ("--type", "all", "--kind", "note.created"),
+    ("--type", "activity", "--kind", "note"), ("--type", "activity", "--kind", "note.created,"),
+    ("--type", "activity", "--kind", ""), ("--type", "activity", "--kind", "webhook.test"),
+])  # fmt: skip
+@pytest.mark.parametrize("command", ["list", "tail"])
+def test_what_does_not_go_together_ends_with_2_before_anything_is_asked(
+    api: FakeApi, shell: Shell, command: str, options: tuple[str, ...]
+) -> None:
+    done = shell("events", command, *options)
+    assert (done.code, done.out) == (2, "")
+    assert api.heard == []
+
+
+@pytest.mark.parametrize("command", ["list", "tail"])
+def test_a_server_without_the_feed_ends_with_3_and_a_way_out(api: FakeApi, shell: Shell, command: str) -> None:
+    api.on("GET", "/activity", problem(404, "not_found", "Not found."))
+    done = shell("events", command, "--type", "activity", "--json")
+    assert (done.code, done.out) == (3, "")
+    assert done.error["detail"] == f"{api.url} keeps no activity feed"
+    assert "--type all" in done.error["hint"]
+
+
+@pytest.mark.parametrize(("status", "code", "exit_code"), [(401, "unauthorized", 4), (403, "insufficient_scope", 5)])
+def test_another_refusal_is_told_as_it_is(api: FakeApi, shell: Shell, status: int, code: str, exit_code: int) -> None:
+    api.on("GET", "/activity", problem(status, code))
+    done = shell(*TAIL, "--json")
+    assert (done.code, done.error["code"]) == (exit_code, code)
+
+
+# --- how it is shown -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("event", "data", "words"), [
+    ("file.viewed", {"pagesViewed": 3, "timeMs": 102_000, "sessionId": UUID.format(5)}, "3 pages  1m 42s"),
+    ("file.viewed", {"pagesViewed": 1, "timeMs": 0, "sessionId": UUID.format(5), "variantUuid": UUID.format(6),
+                     "variantLabel": "Ann Lee"}, "1 page  0s  link of Ann Lee"),
+    ("file.downloaded", {}, ""),
+    ("file.downloaded", {"variantUuid": UUID.format(6)}, "link of a recipient"),
+    ("gate.completed", {"source": "form", "email": "a@b.example", "fields": {"email": "a@b.example", "firm": "ACME"}},
+     "email=a@b.example firm=ACME"),
+    ("gate.completed", {"source": "email", "email": "a@b.example"}, "email=a@b.example"),
+    ("note.created", {"author": "Ada", "body": "Typo", "pageNumber": 3}, "Ada on page 3: Typo"),
+    ("note.created", {"author": "Ada", "body": "two\nlines"}, "Ada: two\\nlines"),
+    ("receipt.confirmed", {"name": "Ada"}, "by Ada"),
+    ("file.burned", {}, "its last view is over, the document is destroyed"),
+    ("content.replaced", {"contentVersion": 4}, "version 4"),
+    ("invite.viewed", {"email": "ann@b.example", "name": "Ann Lee"}, "Ann Lee <ann@b.example>"),
+    ("invite.viewed", {"email": "ann@b.example", "name": ""}, "<ann@b.example>"),
+    ("proofing.updated", {"kind": "mark", "pageNumber": 2, "viewer": "Reader 7F3A"},
+     "first mark by Reader 7F3A on page 2"),
+    ("access.denied", {"reason": "password", "count": 3}, "wrong password  3 times"),
+    ("access.denied", {"reason": "revoked", "count": 1}, "revoked link opened"),
+    ("access.denied", {"reason": "tomorrow", "count": 2}, "tomorrow  2 times"),
+    ("future.kind", {"zebra": 1, "apple": None}, "zebra=1  apple="),
+])  # fmt: skip
+def test_a_terminal_gets_a_line_in_words(
+    api: FakeApi, shell: Shell, event: str, data: dict[str, Any], words: str
+) -> None:
+    api.rows["activity"] = [
+        {"id": 2, "event": event, "timestamp": "2026-09-21T14:13:22.000Z",
+         "data": {"fileUuid": UUID.format(1), "fileName": "deck.pdf", **data}},
+    ]  # fmt: skip
+    shell.tty = True
+    (line,) = shell(*TAIL, "--once").lines
+    clock, rest = line[:8], line[8:]
+    assert (clock[2], clock[5]) == (":", ":")
+    said = f"{words}  " if words else ""
+    assert rest == f"  {event:<17}  deck.pdf  {said}#2"
+
+
+@pytest.mark.parametrize("data", [None, [], "x", {}, {"pagesViewed": "many", "timeMs": {}, "fileName": 7}])
+@pytest.mark.parametrize("event", ["file.viewed", "note.created", "gate.completed", "access.denied", None])
+def test_strange_rows_of_other_servers_are_shown_somehow(
+    api: FakeApi, shell: Shell, event: str | None, data: object
+) -> None:
+    api.rows["activity"] = [{"id": 2, "event": event, "data": data}]
+    shell.tty = True
+    assert shell(*TAIL, "--once").lines[-1].endswith("#2")
+    assert shell(*LIST).code == 0
+
+
+def test_what_a_reader_wrote_cannot_steer_the_terminal_nor_fill_it(api: FakeApi, shell: Shell) -> None:
+    happened(api, 2, "note.created", author="\x1b[31mEve", body="\x1b[2J" + "x" * 5000)
+    shell.tty = True
+    (line,) = shell(*TAIL, "--once", "--no-color").lines
+    assert "\x1b" not in line
+    assert "\\x1b[31mEve: \\x1b[2Jxxx" in line
+    assert len(line) < 260
+
+
+def test_a_terminal_gets_a_table(api: FakeApi, shell: Shell) -> None:
+    happened(api, 2, "access.denied", reason="domain", count=2)
+    shell.tty = True
+    head, line = shell(*LIST, "--no-color").lines
+    assert head.split() == ["WHEN", "EVENT", "FILE", "WHAT", "ID"]
+    assert line.split("  ")[1:] == ["access.denied", "deck.pdf", "address of another domain", "2 times", "2"]
+
+
+@pytest.mark.parametrize("command", [LIST, (*TAIL, "--from", "start", "--once")])
+def test_a_pipe_gets_tab_separated_values_in_a_fixed_order(
+    api: FakeApi, shell: Shell, command: tuple[str, ...]
+) -> None:
+    happened(api, 2, "note.created", author="A\tB", body="ü")
+    data = f'{{"fileUuid":"{UUID.format(1)}","fileName":"deck.pdf","author":"A\\tB","body":"ü"}}'
+    assert shell(*command).lines == [f"2\tnote.created\t2026-09-21T14:13:22.000Z\t{UUID.format(1)}\tdeck.pdf\t{data}"]
+
+
+def test_csv_names_its_columns(api: FakeApi, shell: Shell) -> None:
+    happened(api, 2, "receipt.confirmed", name="=1+1")
+    table = list(csv.reader(io.StringIO(shell(*LIST, "--format", "csv").out)))
+    assert table[0] == ["id", "event", "timestamp", "data.fileUuid", "data.fileName", "data"]
+    assert json.loads(table[1][5])["name"] == "=1+1"
+
+
+def test_json_rows_are_untouched(api: FakeApi, shell: Shell) -> None:
+    api.rows["activity"] = [row("activity", 2**60, 5, data={"zebra": {"b": None, "a": [1.0]}})]
+    done = shell(*TAIL, "--from", "start", "--once", "--json")
+    assert done.out == json.dumps(api.rows["activity"][0], separators=(",", ":")) + "\n"
+
+
+def test_fields_reach_into_the_data(api: FakeApi, shell: Shell) -> None:
+    happened(api, 2, "note.created", author="Ada", body="Typo")
+    assert shell(*LIST, "--fields", "event,data.author").lines == ["note.created\tAda"]
+    assert shell(*LIST, "--fields", "country").code == 2
+    assert shell("events", "list", "--fields", "data.author").code == 2
+
+
+# --- the cursor ------------------------------------------------------------------------------------------------------
+
+
+def test_one_cursor_goes_through_all_kinds(api: FakeApi, shell: Shell) -> None:
+    happened(api, 2, "file.viewed")
+    assert ids(shell(*TAIL, "--cursor", "all", "--from", "start", "--once", "--json")) == [2]
+    happened(api, 3, "note.created")
+    happened(api, 4, "file.viewed")
+    assert ids(shell(*TAIL, "--cursor", "all", "--once", "--json")) == [3, 4]
+    kept = shell.cursor("all")
+    assert (kept["stream"], kept["cursor"], kept["recent"], "kinds" in kept) == ("activity", 4, [2, 3, 4], False)
+
+
+def test_a_cursor_of_some_kinds_is_refused_for_others(api: FakeApi, shell: Shell) -> None:
+    happened(api, 2, "note.created")
+    notes = ("--kind", "note.created", "--cursor", "notes", "--once", "--json")
+    assert ids(shell(*TAIL, *notes, "--from", "start")) == [2]
+    assert shell.cursor("notes")["kinds"] == ["note.created"]
+    done = shell(*TAIL, "--cursor", "notes", "--once", "--json")
+    assert done.code == 2
+    assert done.error["detail"].endswith("it is for note.created, not for all kinds")
+    assert ids(shell(*TAIL, *notes)) == []
+
+
+def test_a_cursor_of_activity_is_refused_for_views(api: FakeApi, shell: Shell) -> None:
+    shell(*TAIL, "--cursor", "all", "--once")
+    done = shell("events", "tail", "--cursor", "all", "--once", "--json")
+    assert done.code == 2
+    assert "is for the stream activity, not for view" in done.error["detail"]
+
+
+def test_a_cursor_can_be_made_and_moved_by_hand(api: FakeApi, shell: Shell) -> None:
+    for number, event in enumerate(("note.created", "file.viewed", "note.created"), 2):
+        happened(api, number, event)
+    made = shell("events", "cursor", "set", "notes", "now", "--type", "activity", "--kind", "note.created")
+    assert (made.code, shell.cursor("notes")["cursor"]) == (0, 4)
+    assert shell("events", "cursor", "set", "notes", "2").code == 0
+    assert ids(shell(*TAIL, "--kind", "note.created", "--cursor", "notes", "--once", "--json")) == [4]
+    changed = shell("events", "cursor", "set", "notes", "2", "--type", "activity", "--kind", "file.viewed")
+    assert (changed.code, "choice of kinds cannot be changed" in changed.err) == (2, True)
+
+
+def test_it_ends_with_the_first_event_that_matches(api: FakeApi, shell: Shell) -> None:
+    for number, event in enumerate(("file.viewed", "access.denied", "file.viewed"), 2):
+        happened(api, number, event, reason="password", count=4)
+    options = ("--from", "start", "--until-match", "event == 'access.denied' && data.count > `3`", "--json")
+    assert ids(shell(*TAIL, *options)) == [2, 3]
+
+
+def test_the_cursor_stays_before_an_event_whose_command_failed(api: FakeApi, shell: Shell) -> None:
+    happened(api, 2, "note.created")
+    done = shell(*TAIL, "--cursor", "all", "--from", "start", "--once", "--exec", "false", "--json")
+    assert (done.code, done.out) == (12, "")
+    assert done.error["detail"] == "--exec ended with 1 for row 2 of the activity stream"
+    assert ids(shell(*TAIL, "--cursor", "all", "--once", "--json")) == [2]
+
+
+def test_a_cursor_beyond_64_bits_is_refused(api: FakeApi, shell: Shell) -> None:
+    assert shell(*TAIL, "--from", str(2**63)).code == 2
+
+
+def test_the_shell_completes_types_and_kinds() -> None:
+    tails = [command for command in resolved().walk() if command.path == ("events", "tail")]
+    words = {option.names[0]: option.value.words for option in tails[0].options if option.value is not None}
+    assert words["--type"] == ("view", "download", "gate", "activity", "all")
+    assert words["--kind"] == (
+        "file.viewed", "file.downloaded", "gate.completed", "note.created", "receipt.confirmed", "file.burned",
+        "content.replaced", "invite.viewed", "proofing.updated", "access.denied",
+    )  # fmt: skip
+
+
+# --- a real server ---------------------------------------------------------------------------------------------------
+
+
+def test_what_happens_on_a_real_server_is_followed(
+    desk: Callable[[Person], Shell], world: World, tmp_path: Path
+) -> None:
+    other_deck = tmp_path / "other.pdf"
+    other_deck.write_bytes(simple_pdf(pages=1))
+    shell = desk(world.pia)
+    follow = (*TAIL, "--cursor", "all", "--once", "--json")
+    assert ids(shell(*follow)) == []
+    made = world.pia.upload(name="deck.pdf")
+    assert shell("replace", made["uuid"], other_deck).code == 0
+    (event,) = shell(*follow).rows
+    assert (event["event"], event["data"]["fileUuid"], event["data"]["contentVersion"]) == (
+        "content.replaced", made["uuid"], 2,
+    )  # fmt: skip
+    assert listed(shell, "--kind", "content.replaced,note.created") == [event["id"]]
+    assert listed(shell, "--kind", "note.created,file.burned") == []
+    assert ids(shell(*follow)) == []

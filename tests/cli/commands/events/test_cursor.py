@@ -1,0 +1,317 @@
+"""Cursors of ``docshare events tail``: where it goes on, after a crash too, and that no cursor is used elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docshare.cli.local.storage import locked
+from tests.support.fakefeed import UUID, FakeApi, fake_api, problem, row
+from tests.support.shell import Ended, Shell
+
+FILE = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "originalName": "deck.pdf"}
+
+
+def tail(shell: Shell, *options: str | Path) -> list[int]:
+    done = shell("events", "tail", *options, "--json")
+    assert done.code == 0, done.err
+    return [each["id"] for each in done.rows]
+
+
+def refused(shell: Shell, *options: str | Path) -> str:
+    done: Ended = shell("events", "tail", "--once", *options, "--json")
+    assert (done.code, done.out) == (2, ""), done.err
+    return str(done.error["detail"])
+
+
+# --- going on --------------------------------------------------------------------------------------------------------
+
+
+def test_the_next_tail_goes_on_where_the_last_one_ended(api: FakeApi, shell: Shell) -> None:
+    api.add("view", 2, 3)
+    assert tail(shell, "--cursor", "crm", "--once") == []
+    api.add("view", 4, 5)
+    assert tail(shell, "--cursor", "crm", "--once") == [4, 5]
+    assert tail(shell, "--cursor", "crm", "--once") == []
+
+
+def test_rows_that_come_to_an_empty_stream_between_two_runs_are_not_lost(api: FakeApi, shell: Shell) -> None:
+    assert tail(shell, "--cursor", "crm", "--once") == []
+    api.add("view", *range(2, 152))
+    assert tail(shell, "--cursor", "crm", "--once") == list(range(2, 152))
+
+
+def test_the_file_says_where_the_cursor_belongs(api: FakeApi, shell: Shell) -> None:
+    api.add("view", 2, 3)
+    tail(shell, "--cursor", "crm", "--from", "start", "--once")
+    assert shell.cursor("crm") == {
+        "v": 1, "origin": api.url, "account": UUID.format(9), "stream": "view", "file": None, "cursor": 3,
+        "recent": [2, 3], "updatedAt": "2026-09-21T14:13:20.000Z",
+    }  # fmt: skip
+    assert (shell.cursors / "crm.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_cursor_of_several_streams_keeps_a_position_of_each(api: FakeApi, shell: Shell) -> None:
+    api.add("view", 2, 3)
+    api.add("gate", 7)
+    tail(shell, "--type", "all", "--cursor", "crm", "--from", "start", "--once")
+    assert shell.cursor("crm")["cursor"] == {"view": 3, "download": None, "gate": 7}
+    api.add("download", 2)
+    api.add("gate", 8)
+    done = shell("events", "tail", "--type", "all", "--cursor", "crm", "--once", "--json")
+    assert [(each["type"], each["id"]) for each in done.rows] == [("download", 2), ("gate", 8)]
+
+
+def test_a_stream_that_joins_later_begins_then(api: FakeApi, shell: Shell) -> None:
+    """The account is upgraded to Pro between two runs."""
+    api.pro = False
+    api.add("view", 2)
+    api.add("gate", 2)
+    tail(shell, "--type", "all", "--cursor", "crm", "--once")
+    api.pro = True
+    api.add("view", 3)
+    assert tail(shell, "--type", "all", "--cursor", "crm", "--once") == [3]
+    api.add("gate", 3)
+    assert tail(shell, "--type", "all", "--cursor", "crm", "--once") == [3]
+
+
+def test_count_leaves_the_cursor_at_the_last_row_shown(api: FakeApi, shell: Shell) -> None:
+    api.add("view", *range(2, 12))
+    assert tail(shell, "--cursor", "crm", "--from", "start", "--count", "3") == [2, 3, 4]
+    assert tail(shell, "--cursor", "crm", "--once") == list(range(5, 12))
+
+
+def test_a_given_start_goes_before_the_saved_one(api: FakeApi, shell: Shell) -> None:
+    api.add("view", 2, 3)
+    tail(shell, "--cursor", "crm", "--once")
+    assert tail(shell, "--cursor", "crm", "--from", "2", "--once") == [3]
+
+
+def test_reset_forgets_the_saved_position(api: FakeApi, shell: Shell) -> None:
+    tail(shell, "--cursor", "crm", "--once")
+    api.add("view", 2, 3)
+    assert tail(shell, "--cursor", "crm", "--reset", "--once") == []
+    assert shell.cursor("crm")["cursor"] == 3
+
+
+def test_a_cursor_file_can_be_anywhere(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    api.add("view", 2)
+    path = tmp_path / "mine.json"
+    assert tail(shell, "--cursor-file", path, "--from", "start", "--once") == [2]
+    assert json.loads(path.read_text())["cursor"] == 2
+    assert tail(shell, "--cursor-file", path, "--once") == []
+
+
+def test_without_a_name_nothing_is_kept(api: FakeApi, shell: Shell) -> None:
+    tail(shell, "--once")
+    tail(shell, "--once", "--no-cursor")
+    assert not shell.cursors.exists()
+
+
+def test_rows_shown_before_a_failure_are_not_shown_again(api: FakeApi, shell: Shell) -> None:
+    api.add("view", *range(2, 202))
+    asked: list[None] = []
+
+    def second_page_fails() -> Any:
+        asked.append(None)
+        return problem(401, "unauthorized") if len(asked) == 3 else None
+
+    tail(shell, "--cursor", "crm", "--from", "2", "--count", "1")
+    asked.clear()
+    api.before_page = second_page_fails
+    done = shell("events", "tail", "--cursor", "crm", "--once", "--json")
+    assert (done.code, len(done.rows)) == (4, 198)
+    assert shell.cursor("crm")["cursor"] == 201
+
+
+def test_a_reader_that_goes_away_loses_no_row(api: FakeApi, shell: Shell) -> None:
+    api.add("view", *range(2, 12))
+
+    def third_row_finds_no_reader(text: str) -> None:
+        if '"id":4' in text:
+            raise BrokenPipeError
+
+    shell.written = third_row_finds_no_reader
+    done = shell("events", "tail", "--cursor", "crm", "--from", "start", "--once", "--json")
+    assert done.code == 141
+    shell.written = lambda text: None
+    assert tail(shell, "--cursor", "crm", "--once") == list(range(4, 12))
+
+
+# --- late rows -------------------------------------------------------------------------------------------------------
+
+
+def test_overlap_catches_a_row_that_was_committed_late(api: FakeApi, shell: Shell) -> None:
+    api.add("view", 2, 3, 5)
+    assert tail(shell, "--cursor", "crm", "--from", "start", "--once") == [2, 3, 5]
+    api.rows["view"] += [row("view", 4), row("view", 6)]
+    assert tail(shell, "--cursor", "crm", "--overlap", "10", "--once") == [4, 6]
+    assert tail(shell, "--cursor", "crm", "--overlap", "10", "--once") == []
+
+
+def test_without_overlap_only_what_follows_the_cursor_is_read(api: FakeApi, shell: Shell) -> None:
+    api.add("view", 2, 3, 5)
+    tail(shell, "--cursor", "crm", "--from", "start", "--once")
+    api.rows["view"] += [row("view", 4), row("view", 6)]
+    assert tail(shell, "--cursor", "crm", "--once") == [6]
+
+
+def test_overlap_shows_nothing_from_before_the_tail_began(api: FakeApi, shell: Shell) -> None:
+    api.add("view", *range(2, 52))
+    assert tail(shell, "--cursor", "crm", "--overlap", "20", "--once") == []
+    assert tail(shell, "--cursor", "crm", "--overlap", "100", "--once") == []
+
+
+def test_overlap_reaches_back_to_rows_just_before_the_beginning(api: FakeApi, shell: Shell) -> None:
+    api.add("view", 2, 3, 5)
+    tail(shell, "--cursor", "crm", "--overlap", "20", "--once")
+    api.rows["view"] += [row("view", 4)]
+    assert tail(shell, "--cursor", "crm", "--overlap", "20", "--once") == [4]
+
+
+def test_only_the_last_hundred_ids_are_remembered(api: FakeApi, shell: Shell) -> None:
+    api.add("view", *range(2, 302))
+    tail(shell, "--cursor", "crm", "--from", "start", "--once")
+    assert shell.cursor("crm")["recent"] == list(range(202, 302))
+
+
+# --- never elsewhere -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def used(api: FakeApi, shell: Shell) -> Shell:
+    """A shell with the cursor ``crm`` of the view stream at 3."""
+    api.add("view", 2, 3)
+    tail(shell, "--cursor", "crm", "--once")
+    return shell
+
+
+def test_a_cursor_is_refused_for_another_stream(used: Shell) -> None:
+    assert "is for the stream view, not for download" in refused(used, "--cursor", "crm", "--type", "download")
+
+
+def test_a_cursor_is_refused_for_another_file(api: FakeApi, used: Shell) -> None:
+    api.on("GET", "/files/aB3dE5fG7hJ9", FILE)
+    why = refused(used, "--cursor", "crm", "--file", "aB3dE5fG7hJ9")
+    assert f"is for all files, not for the file {UUID.format(1)}" in why
+
+
+def test_a_cursor_is_refused_on_another_server(used: Shell) -> None:
+    with fake_api() as other:
+        used.env["DOCSHARE_URL"] = other.url
+        assert f"belongs to http://127.0.0.1:{used.cursor('crm')['origin'].rpartition(':')[2]}" in refused(
+            used, "--cursor", "crm"
+        )
+
+
+def test_a_cursor_is_refused_for_another_account(api: FakeApi, used: Shell) -> None:
+    api.on("GET", "/user", {"uuid": UUID.format(8)})
+    assert "belongs to the account" in refused(used, "--cursor", "crm")
+
+
+def test_a_credential_that_may_not_know_its_account_can_use_it(api: FakeApi, used: Shell) -> None:
+    api.on("GET", "/user", problem(403, "insufficient_scope"))
+    api.add("view", 4)
+    assert tail(used, "--cursor", "crm", "--once") == [4]
+    assert used.cursor("crm")["account"] == UUID.format(9)
+
+
+def test_reset_takes_a_cursor_to_another_stream(used: Shell) -> None:
+    assert tail(used, "--cursor", "crm", "--type", "download", "--reset", "--once") == []
+    assert used.cursor("crm")["stream"] == "download"
+
+
+@pytest.mark.parametrize(("stream", "cursor"), [("view", 2**31), ("download", 2**40), ("gate", 2**63)])
+def test_a_cursor_beyond_what_the_server_keeps_is_refused(api: FakeApi, shell: Shell, stream: str, cursor: int) -> None:
+    api.add(stream, 2)
+    tail(shell, "--cursor", "crm", "--type", stream, "--once")
+    path = shell.cursors / "crm.json"
+    path.write_text(json.dumps({**shell.cursor("crm"), "cursor": cursor}))
+    assert f"beyond every id of the {stream} stream" in refused(shell, "--cursor", "crm", "--type", stream)
+
+
+@pytest.mark.parametrize("text", [
+    "", "{", "[]", "null", '{"v": 1}', "[" * 50_000,
+    json.dumps({"v": 2, "origin": "x", "account": None, "stream": "view", "file": None, "cursor": 1, "recent": [],
+                "updatedAt": ""}),
+    json.dumps({"v": 1, "origin": "x", "account": None, "stream": "view", "file": None, "cursor": "1", "recent": [],
+                "updatedAt": ""}),
+    json.dumps({"v": 1, "origin": "x", "account": None, "stream": "views", "file": None, "cursor": 1, "recent": [],
+                "updatedAt": ""}),
+])  # fmt: skip
+def test_a_file_that_is_no_cursor_is_refused_and_left_alone(shell: Shell, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(text)
+    assert "is no cursor file" in refused(shell, "--cursor-file", path)
+    assert path.read_text() == text
+
+
+def test_two_tails_cannot_share_a_cursor(used: Shell) -> None:
+    lock = used.cursors / ".crm.json.lock"
+    with locked(lock) as mine:
+        assert mine
+        lock.write_text("4711\n")
+        done = used("events", "tail", "--cursor", "crm", "--once", "--json")
+    assert (done.code, done.out) == (7, "")
+    assert done.error["detail"] == "the cursor 'crm' is in use by process 4711"
+
+
+# --- crashes ---------------------------------------------------------------------------------------------------------
+
+KILLED_BETWEEN_FLUSH_AND_SAVE = """
+import os, signal, sys
+from docshare.cli.commands.events import cursor_files
+save = cursor_files.CursorFile.save
+def killed(self, cursor, now):
+    if cursor.at["view"] and cursor.at["view"] >= 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+    save(self, cursor, now)
+cursor_files.CursorFile.save = killed
+from docshare.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_crash_between_flush_and_save_may_double_rows_but_loses_none(api: FakeApi, shell: Shell) -> None:
+    api.add("view", 2, 3, 4)
+    tail(shell, "--cursor", "crm", "--from", "start", "--once")
+    api.add("view", 5, 6)
+    command = [
+        sys.executable,
+        "-c",
+        KILLED_BETWEEN_FLUSH_AND_SAVE,
+        "events",
+        "tail",
+        "--cursor",
+        "crm",
+        "--once",
+        "--json",
+    ]
+    killed = subprocess.run(command, capture_output=True, env={**os.environ, **shell.env}, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [json.loads(line)["id"] for line in killed.stdout.splitlines()] == [5, 6]
+    assert shell.cursor("crm")["cursor"] == 4
+    assert tail(shell, "--cursor", "crm", "--once") == [5, 6]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_with_the_cursor_saved(api: FakeApi, shell: Shell, number: signal.Signals, code: int) -> None:
+    api.add("view", 2, 3)
+    env = {**os.environ, **shell.env}
+    command = [sys.executable, "-m", "docshare", "events", "tail", "--cursor", "crm", "--from", "start", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        shown = [json.loads(process.stdout.readline())["id"] for _ in range(2)]
+        assert b"following" in process.stderr.readline()
+        process.send_signal(number)
+        assert process.wait(20) == code
+    assert shown == [2, 3]
+    assert shell.cursor("crm")["cursor"] == 3

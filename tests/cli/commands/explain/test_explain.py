@@ -1,0 +1,255 @@
+"""``docshare explain``: the story of a session, and why less was accepted than was claimed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from docshare.contract.wire import instant
+from tests.cli.commands.readingroom import FILE, FILE_UUID, SESSIONS
+from tests.support.fakefeed import BASE, UUID, Answer, FakeApi, FakeTime, problem
+from tests.support.shell import Ended, Shell
+
+ID = UUID.format(1001)
+ONE = f"{SESSIONS}/{ID}"
+
+
+def at(seconds: float) -> str:
+    return instant(int((BASE + seconds) * 1000))
+
+
+def beacon(
+    seq: int, arrived: float, claimed: dict[int, int], accepted: dict[int, int], *, visible_ms: int, **more: Any
+) -> dict[str, Any]:
+    """One report: seconds of arrival after the beginning, ms by page."""
+    return {
+        "seq": seq,
+        "receivedAt": at(arrived),
+        "part": 0,
+        "ageMs": int(arrived * 1000),
+        "visible": True,
+        "visibleMs": visible_ms,
+        "input": False,
+        "turns": 0,
+        "backTurns": 0,
+        "pages": [{"page": page, "ms": ms, "views": 1, "back": 0} for page, ms in claimed.items()],
+        "accepted": [{"page": page, "ms": ms, "views": 1, "back": 0} for page, ms in accepted.items()],
+        **more,
+    }
+
+
+SESSION: dict[str, Any] = {
+    "id": 1,
+    "sessionId": ID,
+    "startedAt": at(0),
+    "totalTimeMs": 15_000,
+    "class": "human",
+    "reason": "a pointer, key, touch or wheel event",
+    "countedAt": at(5),
+    "endedAt": at(80),
+    "pages": [{"page": 1, "timeMs": 11_000, "views": 1, "backTurns": 0}, {"page": 2, "timeMs": 4_000, "views": 2}],
+    "beacons": [
+        beacon(0, 5, {1: 5000}, {1: 5000}, visible_ms=5000, input=True),
+        beacon(1, 10, {1: 2000, 2: 1_000_000}, {1: 6000, 2: 4000}, visible_ms=1_002_000),
+        beacon(2, 20, {}, {}, visible_ms=0, visible=False),
+    ],
+}
+
+
+def explained(api: FakeApi, shell: Shell, session: dict[str, Any], *options: str) -> Ended:
+    api.on("GET", ONE, session)
+    return shell("explain", ID, "--file", FILE, *options)
+
+
+def read(api: FakeApi, shell: Shell, session: dict[str, Any]) -> list[str]:
+    """What a person reads."""
+    shell.tty = True
+    done = explained(api, shell, session, "--no-color")
+    assert done.code == 0, done.err
+    return done.lines
+
+
+def test_the_story_comes_first(api: FakeApi, shell: Shell) -> None:
+    lines = read(api, shell, SESSION)
+    assert [line for line in lines[: lines.index("")] if "began" not in line[:5]] == [
+        "human: a reader, and counted",
+        "because: a pointer, key, touch or wheel event",
+        "counted 5.0s later",
+        "ended 1m 20.0s after it began: a minute after the page was hidden",
+        "15.0s of reading accepted, of 16m 47.0s claimed in 3 reports",
+        "1 of them claimed more than was possible, as shown below",
+    ]
+
+
+def test_every_report_is_shown_with_what_became_of_it(api: FakeApi, shell: Shell) -> None:
+    lines = read(api, shell, SESSION)
+    table = lines[lines.index("reports") + 1 : lines.index("reports") + 5]
+    assert [line.split()[:2] for line in table] == [["#", "AFTER"], ["0", "+5.0s"], ["1", "+10.0s"], ["2", "+20.0s"]]
+    assert table[2].endswith("16m 42.0s  10.0s     less time had passed")
+    assert lines[lines.index("pages") + 1 :][1].split() == ["1", "11.0s", "1", "0"]
+
+
+def test_times_below_a_second_still_add_up(api: FakeApi, shell: Shell) -> None:
+    reports = [beacon(seq, seq + 1, {1: 700}, {1: 700}, visible_ms=700) for seq in range(2)]
+    pages = [{"page": 1, "timeMs": 59_960, "views": 1}]
+    lines = read(api, shell, {**SESSION, "totalTimeMs": 1_400, "beacons": reports, "pages": pages})
+    assert "1.4s of reading accepted, of 1.4s claimed in 2 reports" in lines
+    assert [line.split()[-2:] for line in lines[lines.index("reports") + 2 :][:2]] == [["0.7s", "0.7s"]] * 2
+    assert lines[-1].split() == ["1", "1m", "00.0s", "1"]
+
+
+@pytest.mark.parametrize(
+    ("klass", "words"),
+    [
+        ("human", "a reader, and counted"),
+        ("tool", "a program that names itself, not counted"),
+        ("preview", "a link preview that names itself, not counted"),
+        ("prefetch", "loaded ahead of its reader and never touched, not counted"),
+        ("unconfirmed", "opened it without touching anything, not counted"),
+        ("burst", "one of too many short sessions, not counted"),
+        ("scanner", "ran the page and left at once, not counted"),
+        ("oracle", "a class that this version does not know"),
+    ],
+)
+def test_each_class_is_put_into_words(api: FakeApi, shell: Shell, klass: str, words: str) -> None:
+    assert read(api, shell, {**SESSION, "class": klass})[0] == f"{klass}: {words}"
+
+
+def test_every_class_of_the_rule_has_words() -> None:
+    from docshare.cli.commands.explain import story
+    from docshare.server.rules import reading
+
+    assert {*reading.FINAL, "human", "unconfirmed", "burst", "prefetch", "scanner"} == set(story._CLASSES)
+
+
+# the beacons, why each was cut
+CUTS: list[tuple[list[dict[str, Any]], list[str]]] = [
+    ([beacon(0, 5, {1: 5000}, {1: 5000}, visible_ms=5000)], [""]),
+    (
+        [beacon(0, 5, {1: 10**9}, {1: 5000}, visible_ms=10**9)],
+        ["less time had passed"],
+    ),
+    ([beacon(0, 9, {1: 5000}, {1: 2000}, visible_ms=2000)], ["it was visible for less"]),
+    ([beacon(0, 9, {1: 2000, 99: 3000}, {1: 2000}, visible_ms=5000)], ["not in the document: 99"]),
+    ([beacon(0, 9, {1: 2000}, {}, visible_ms=5000)], ["not in the document: 1"]),
+    (
+        # Out of order: the second arrives first and takes all the time there was.
+        [
+            beacon(0, 10, {1: 5000}, {}, visible_ms=5000),
+            beacon(1, 9, {2: 9000}, {2: 9000}, visible_ms=9000),
+        ],
+        ["", "less time had passed"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("beacons", "reasons"), CUTS)
+def test_what_was_cut_has_its_reason(
+    api: FakeApi, shell: Shell, beacons: list[dict[str, Any]], reasons: list[str]
+) -> None:
+    done = explained(api, shell, {**SESSION, "beacons": beacons})
+    assert [line.split("\t")[9] for line in done.lines] == reasons
+
+
+def test_a_session_that_goes_on_and_one_without_reports_are_told(api: FakeApi, shell: Shell) -> None:
+    going = {key: value for key, value in SESSION.items() if key != "endedAt"}
+    assert "is still going on" in read(api, shell, going)
+    old = read(api, shell, {**SESSION, "beacons": []})
+    assert "15.0s of reading; its reports are no longer kept" in old
+    assert "reports" not in old
+
+
+def test_silence_ends_a_session_too(api: FakeApi, shell: Shell) -> None:
+    lines = read(api, shell, {**SESSION, "beacons": SESSION["beacons"][:2]})
+    assert "ended 1m 20.0s after it began: five minutes after its reader was last active" in lines
+
+
+def test_json_is_what_the_server_sent(api: FakeApi, shell: Shell) -> None:
+    assert explained(api, shell, SESSION, "--json").json == SESSION
+    assert explained(api, shell, SESSION, "--query", "beacons[1].visibleMs").json == 1_002_000
+
+
+def test_a_pipe_gets_a_line_for_each_report(api: FakeApi, shell: Shell) -> None:
+    done = explained(api, shell, SESSION)
+    assert done.lines[0] == f"0\t{at(5)}\ttrue\t5000\ttrue\t0\t0\t5000\t5000\t"
+    assert explained(api, shell, SESSION, "--format", "csv").lines[0].startswith("seq,receivedAt,visible,")
+
+
+@pytest.mark.parametrize("session", [{}, {"beacons": [1, {}], "pages": "x", "startedAt": 5}, {"class": "\x1b[31m"}])
+@pytest.mark.parametrize("options", [["--format", "table"], ["--format", "plain"], ["--json"]])
+def test_no_session_is_too_strange(api: FakeApi, shell: Shell, session: dict[str, Any], options: list[str]) -> None:
+    done = explained(api, shell, session, *options)
+    assert done.code == 0, done.err
+    assert "\x1b" not in done.out
+
+
+# --- where it is -----------------------------------------------------------------------------------------------------
+
+
+def shelved(api: FakeApi, count: int, holder: int | None) -> None:
+    """Give the account so many files, the newest first; the session is in that of number ``holder``."""
+    api.files = [{"uuid": UUID.format(number), "shortId": FILE} for number in range(count)]
+    if holder is not None:
+        api.on("GET", f"/files/{UUID.format(holder)}/readership/sessions/{ID}", SESSION)
+
+
+def asked(api: FakeApi) -> list[str]:
+    return [heard.path.split("/")[2] for heard in api.heard if "/sessions/" in heard.path]
+
+
+def test_without_a_file_the_newest_are_asked_first(api: FakeApi, shell: Shell) -> None:
+    shelved(api, 6, holder=2)
+    done = shell("explain", ID, "--json")
+    assert (done.code, done.json) == (0, SESSION)
+    assert asked(api) == [UUID.format(number) for number in (0, 1, 2)]
+    assert "searching 6 files" in done.err
+
+
+def test_few_files_are_asked_without_a_word(api: FakeApi, shell: Shell) -> None:
+    shelved(api, 3, holder=2)
+    assert shell("explain", ID, "--json").err == ""
+
+
+def test_a_session_of_nobody_is_3(api: FakeApi, shell: Shell) -> None:
+    shelved(api, 2, holder=None)
+    done = shell("explain", ID)
+    assert (done.code, done.out) == (3, "")
+    assert "in your files" in done.err
+
+
+def test_the_search_is_bounded_and_says_so(api: FakeApi, shell: Shell) -> None:
+    shelved(api, 230, holder=220)
+    done = shell("explain", ID)
+    assert (done.code, len(asked(api))) == (3, 200)
+    assert "in the newest 200 files" in done.err
+
+
+def test_the_search_keeps_clear_of_the_rate_limit(api: FakeApi, shell: Shell, time: FakeTime) -> None:
+    shelved(api, 3, holder=2)
+    tight = Answer(api.files, 200, {"RateLimit": "limit=120, remaining=5, reset=60"})
+    api.on("GET", "/files", tight)
+    assert shell("explain", ID).code == 0
+    assert sum(time.slept) > 5
+
+
+@pytest.mark.parametrize(("answer", "code"), [(problem(403, "plan_required"), 6), (problem(403, "forbidden"), 5)])
+def test_a_refusal_ends_the_search(api: FakeApi, shell: Shell, answer: Answer, code: int) -> None:
+    shelved(api, 9, holder=None)
+    api.on("GET", f"/files/{UUID.format(0)}/readership/sessions/{ID}", answer)
+    done = shell("explain", ID, "--json")
+    assert (done.code, done.out, len(asked(api))) == (code, "", 1)
+
+
+@pytest.mark.parametrize("word", ["7", "..", FILE, f"{ID}x"])
+def test_what_is_no_session_id_is_2_and_asks_nobody(api: FakeApi, shell: Shell, word: str) -> None:
+    done = shell("explain", word, "--json")
+    assert (done.code, json.loads(done.err)["error"]["exit"], api.heard) == (2, 2, [])
+
+
+def test_a_session_id_may_be_typed_in_capitals(api: FakeApi, shell: Shell) -> None:
+    capital = "ABCDEF00-0000-4000-8000-000000000001"
+    api.on("GET", f"{SESSIONS}/{capital.lower()}", SESSION)
+    assert shell("explain", capital, "--file", FILE).code == 0
+    assert FILE_UUID not in api.heard[0].path

@@ -1,0 +1,250 @@
+"""``docshare replace``: another document behind the same link; ``docshare files restore`` and ``docshare claim``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docshare.contract.wire import instant
+from tests.cli.commands.uploads import PDF
+from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
+from tests.support.shell import Shell
+
+ID = "aB3dE5fG7hJ9"
+ROUTE = f"/files/{ID}/content"
+LINK = f"https://d.example/{ID}"
+
+
+def result(**more: Any) -> dict[str, Any]:
+    base = {"uuid": UUID.format(1), "contentVersion": 3, "originalName": "deck.pdf", "size": len(PDF)}
+    cleared = {"clearedHotspots": 0, "clearedNotes": 0, "clearedMarks": 0, "clearedAnnotations": 0}
+    return base | {"anchorsCleared": True, **cleared, "message": "Replaced."} | more
+
+
+@pytest.fixture
+def taken(api: FakeApi) -> FakeApi:
+    """The API, taking replacements."""
+    api.on("POST", ROUTE, result())
+    return api
+
+
+def test_a_pipe_gets_the_new_version(taken: FakeApi, shell: Shell, deck: Path) -> None:
+    done = shell("replace", ID, deck)
+    assert (done.code, done.out) == (0, "3\n")
+    (heard,) = taken.asked("POST", ROUTE)
+    assert (heard.part(), heard.query) == (("deck.pdf", PDF), {})
+
+
+def test_it_is_a_command_of_files_too(taken: FakeApi, shell: Shell, deck: Path) -> None:
+    assert shell("files", "replace", ID, deck, "--json").json == result()
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ((0, 0, 0, 0), "version 3"),
+        ((2, 1, 0, 0), "version 3, cleared 2 hotspots, 1 note"),
+        ((1, 0, 0, 2), "version 3, cleared 1 hotspot, 2 annotations"),
+        ((0, 2, 1, 0), "version 3, cleared 2 notes, 1 mark"),
+    ],
+)
+def test_a_person_reads_the_version_and_what_was_cleared(
+    api: FakeApi, shell: Shell, deck: Path, counts: tuple[int, ...], words: str
+) -> None:
+    keys = ("clearedHotspots", "clearedNotes", "clearedMarks", "clearedAnnotations")
+    api.on("POST", ROUTE, result(**dict(zip(keys, counts, strict=True))))
+    shell.tty = True
+    done = shell("replace", ID, deck, "--yes")
+    assert (done.code, done.lines) == (0, [words])
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"pageRangeEmpty": True}, "the new version has no page of the page range"),
+        ({"emptyVariants": 1}, "1 variant shows no pages"),
+        ({"emptyVariants": 3}, "3 variants show no pages"),
+    ],
+)
+def test_links_without_pages_are_named_even_when_quiet(
+    api: FakeApi, shell: Shell, deck: Path, told: dict[str, Any], words: str
+) -> None:
+    api.on("POST", ROUTE, result(**told))
+    done = shell("replace", ID, deck, "--quiet")
+    assert done.code == 0
+    assert words in done.err
+    assert shell("replace", ID, deck, "--json").json == result(**told)
+
+
+def test_on_a_terminal_it_asks_before_anchors_go(taken: FakeApi, shell: Shell, deck: Path) -> None:
+    shell.tty = True
+    assert shell("replace", ID, deck, stdin=b"n\n").code == 2
+    assert taken.asked("POST", ROUTE) == []
+    done = shell("replace", ID, deck, stdin=b"y\n")
+    assert done.code == 0
+    assert "hotspots, notes, marks and annotations" in done.err
+
+
+def test_the_question_names_the_file_as_the_user_did(taken: FakeApi, shell: Shell, deck: Path) -> None:
+    taken.files = [{"uuid": UUID.format(1), "originalName": "offer.pdf", "slug": "deck"}]
+    taken.on("GET", f"/files/{UUID.format(1)}", taken.files[0])
+    shell.tty = True
+    done = shell("replace", "slug:deck", deck, stdin=b"n\n")
+    assert "Replace the document of offer.pdf (slug:deck), clearing" in done.err
+
+
+def test_keeping_anchors_needs_no_question(taken: FakeApi, shell: Shell, deck: Path) -> None:
+    shell.tty = True
+    assert shell("replace", ID, deck, "--keep-anchors").code == 0
+    assert taken.asked("POST", ROUTE)[0].query == {"clearAnchors": "false"}
+
+
+def test_the_name_can_be_another_and_stdin_needs_one(taken: FakeApi, shell: Shell, deck: Path) -> None:
+    assert shell("replace", ID, deck, "--name", "final.pdf").code == 0
+    assert shell("replace", ID, "-", "--name", "piped.pdf", stdin=PDF).code == 0
+    assert [heard.part() for heard in taken.asked("POST", ROUTE)] == [("final.pdf", PDF), ("piped.pdf", PDF)]
+    done = shell("replace", ID, "-", stdin=PDF)
+    assert done.code == 2
+    assert "--name" in done.err
+
+
+@pytest.mark.parametrize("content", [b"", b"not a document"])
+def test_what_the_server_would_not_take_is_not_sent(
+    taken: FakeApi, shell: Shell, tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "x.pdf"
+    path.write_bytes(content)
+    assert shell("replace", ID, path).code == 2
+    assert shell("replace", ID, tmp_path / "missing.pdf").code == 2
+    assert shell("replace", ID, tmp_path).code == 2
+    assert taken.heard == []
+
+
+@pytest.mark.parametrize(
+    ("over", "told"),
+    [
+        (1, "has 20 MB (20,971,521 bytes); the free plan stores files up to 20 MB (20,971,520 bytes)"),
+        (5 * 2**20, "has 25 MB; the free plan stores files up to 20 MB"),
+    ],
+)
+def test_a_document_above_the_plan_is_refused_with_sizes_that_differ(
+    taken: FakeApi, shell: Shell, tmp_path: Path, over: int, told: str
+) -> None:
+    taken.on("GET", "/user", {"tier": "free"})
+    path = tmp_path / "big.pdf"
+    with open(path, "wb") as out:
+        out.write(b"%PDF-1.7\n")
+        out.truncate(20 * 2**20 + over)
+    done = shell("replace", ID, path, "--json")
+    assert done.code == 2
+    assert done.error["detail"] == f"{path} {told}"
+
+
+def test_without_checks_the_server_decides(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    path.write_bytes(b"not a document")
+    api.on("POST", ROUTE, problem(400, "bad_request"))
+    assert shell("replace", ID, path, "--no-check").code == 9
+
+
+def test_a_dry_run_sends_nothing(taken: FakeApi, shell: Shell, deck: Path) -> None:
+    done = shell("replace", ID, deck, "--keep-anchors", "-n", "--json")
+    path = f"/api/v1{ROUTE}?clearAnchors=false"
+    assert done.json == [{"method": "POST", "path": path, "body": f"file=deck.pdf ({len(PDF)} bytes)"}]
+    assert taken.heard == []
+
+
+def test_a_conflict_is_tried_once_more(api: FakeApi, shell: Shell, deck: Path, time: FakeTime) -> None:
+    api.on("POST", ROUTE, problem(409, "conflict"), result())
+    done = shell("replace", ID, deck)
+    assert done.code == 0
+    assert "once more" in done.err
+    assert [heard.part() for heard in api.asked("POST", ROUTE)] == [("deck.pdf", PDF)] * 2
+    assert time.slept == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "ending", "hint"),
+    [
+        (403, "forbidden", 5, "Only the account that owns"),
+        (403, "plan_required", 6, "docshare upload"),
+        (404, "not_found", 3, "do it"),
+        (409, "conflict", 7, "docshare show"),
+        (410, "gone", 8, "docshare upload"),
+        (413, "payload_too_large", 9, "do it"),
+        (422, "unprocessable", 9, "do it"),
+    ],
+)
+def test_a_refusal_has_its_exit_code_and_a_hint(
+    api: FakeApi, shell: Shell, deck: Path, status: int, code: str, ending: int, hint: str
+) -> None:
+    api.on("POST", ROUTE, problem(status, code))
+    done = shell("replace", ID, deck, "--json")
+    assert (done.code, done.out) == (ending, "")
+    assert done.error["code"] == code
+    assert hint in done.error["hint"]
+
+
+def test_an_answer_that_is_lost_is_looked_for(api: FakeApi, shell: Shell, deck: Path, time: FakeTime) -> None:
+    created = instant(int(time.wall) * 1000)
+    made = {"contentVersion": 2, "originalName": "deck.pdf", "size": len(PDF), "createdAt": created}
+    api.on("POST", ROUTE, Answer(then="drop"))
+    api.on("GET", f"/files/{ID}", {"uuid": UUID.format(1), "revisions": [made]})
+    done = shell("replace", ID, deck, "--json")
+    assert (done.code, done.json["contentVersion"], done.json["recovered"]) == (0, 2, True)
+
+
+def test_a_deleted_file_is_restored_by_its_id(api: FakeApi, shell: Shell) -> None:
+    file = {"uuid": UUID.format(1), "shortId": ID, "shareUrl": LINK}
+    api.on("POST", f"/files/{ID}/restore", file)
+    assert shell("files", "restore", LINK).out == f"{LINK}\n"
+    assert shell("files", "restore", ID, "--json").json == file
+    api.on("POST", f"/files/{ID}/restore", problem(404, "not_found"))
+    assert shell("files", "restore", ID).code == 3
+
+
+CLAIMED = {"uuid": UUID.format(1), "shortId": ID, "shareUrl": LINK, "message": "The file belongs to your account."}
+TOKEN = "ds_ct_" + "c" * 32
+
+
+def test_a_claim_takes_its_token_from_a_file_or_stdin(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    api.on("POST", "/files/claim", CLAIMED)
+    path = tmp_path / "token.txt"
+    path.write_text(f"{TOKEN}\n")
+    assert shell("claim", "--token-file", path).out == f"{LINK}\n"
+    assert shell("claim", "--token-file", "-", "--json", stdin=TOKEN.encode()).json == CLAIMED
+    assert {heard.body for heard in api.asked("POST", "/files/claim")} == {b'{"claimToken": "%s"}' % TOKEN.encode()}
+
+
+def test_a_claimed_file_is_the_last_one(api: FakeApi, shell: Shell) -> None:
+    api.on("POST", "/files/claim", CLAIMED)
+    api.on("GET", f"/files/{UUID.format(1)}", CLAIMED)
+    shell("claim", "--token-file", "-", stdin=TOKEN.encode())
+    assert shell("show", "@last", "--fields", "shortId", "--json").json == {"shortId": ID}
+
+
+@pytest.mark.parametrize("raw", [b"", b"\n", b"two words", b"a\x00b", b"\xff" * 5000, b"ds_mt_" + b"m" * 32])
+def test_what_is_no_claim_token_is_not_sent(api: FakeApi, shell: Shell, raw: bytes) -> None:
+    done = shell("claim", "--token-file", "-", stdin=raw)
+    assert (done.code, done.out) == (2, "")
+    assert api.heard == []
+
+
+def test_a_claim_needs_to_be_told_where_the_token_is(api: FakeApi, shell: Shell) -> None:
+    assert shell("claim").code == 2
+    assert shell("claim", "--token-file", "no-such-file").code == 2
+    assert api.heard == []
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "ending"),
+    [(401, "unauthorized", 4), (403, "forbidden", 5), (404, "not_found", 3), (409, "conflict", 7),
+     (413, "payload_too_large", 9)],
+)  # fmt: skip
+def test_a_refused_claim_never_shows_the_token(api: FakeApi, shell: Shell, status: int, code: str, ending: int) -> None:
+    api.on("POST", "/files/claim", problem(status, code, detail=f"no: {TOKEN}"))
+    done = shell("claim", "--token-file", "-", "-vv", stdin=TOKEN.encode())
+    assert (done.code, done.out) == (ending, "")
+    assert TOKEN not in done.err

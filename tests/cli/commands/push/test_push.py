@@ -1,0 +1,286 @@
+"""``docshare push``: the same line after every build, against a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docshare.contract.plans import Plan
+from docshare.server.services.accounts import accounts
+from tests.support import office
+from tests.support.cast import BASE_URL, Person, World
+from tests.support.fakefeed import UUID, FakeApi, problem
+from tests.support.pdfs import simple_pdf
+from tests.support.rows import change_file
+from tests.support.shell import Shell
+
+Desk = Callable[[Person], Shell]
+
+ONE, TWO = simple_pdf(pages=1), simple_pdf(pages=2)
+
+
+@pytest.fixture
+def pia(desk: Desk, world: World) -> Shell:
+    return desk(world.pia)
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    path = tmp_path / "report.pdf"
+    path.write_bytes(ONE)
+    return path
+
+
+def files_of(person: Person) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = person.get("/api/v1/files").get_json()
+    return found
+
+
+def stored(person: Person, uuid: str) -> bytes:
+    return person.get(f"/api/v1/files/{uuid}/content", buffered=True).data
+
+
+def test_the_first_push_uploads_and_names_the_later_ones_replace(world: World, pia: Shell, report: Path) -> None:
+    """A known slug is replaced in place, the same bytes are a no-op; only the URL is printed."""
+    told = []
+    for content in (ONE, ONE, TWO, TWO):
+        report.write_bytes(content)
+        told.append(pia("push", report, "--slug", "q3", "--json").json)
+    assert [each["status"] for each in told] == ["created", "unchanged", "replaced", "unchanged"]
+    assert [each["contentVersion"] for each in told] == [1, 1, 2, 2]
+    assert len({each["uuid"] for each in told}) == 1
+    (file,) = files_of(world.pia)
+    assert (file["slug"], file["contentVersion"], file["sha256"]) == ("q3", 2, told[-1]["sha256"])
+    assert stored(world.pia, file["uuid"]) == TWO
+    done = pia("push", report, "--slug", "q3")
+    assert (done.code, done.out, done.err) == (0, f"{BASE_URL}/q3\n", "")
+    assert world.http.get("/q3").status_code == 200
+
+
+def test_a_push_that_changes_nothing_sends_nothing(world: World, pia: Shell, report: Path) -> None:
+    pia("push", report, "--slug", "q3")
+    before = files_of(world.pia)
+    world.clock.advance(seconds=60)
+    assert pia("push", report, "--slug", "q3", "--json").json["status"] == "unchanged"
+    assert files_of(world.pia) == before
+
+
+def test_a_manifest_knows_the_file_without_a_slug(world: World, desk: Desk, report: Path) -> None:
+    """Works with --manifest without Pro slugs; replacing then needs Pro and says so (exit 6)."""
+    fay = desk(world.fay)
+    done = fay("push", report, "--manifest", "shared.jsonl")
+    (file,) = files_of(world.fay)
+    assert (done.code, done.out) == (0, f"{BASE_URL}/{file['shortId']}\n")
+    assert fay("push", report, "--manifest", "shared.jsonl", "--json").json["status"] == "unchanged"
+    report.write_bytes(TWO)
+    done = fay("push", report, "--manifest", "shared.jsonl", "--json")
+    assert (done.code, done.out) == (6, "")
+    assert "requires the pro plan" in done.error["detail"]
+    accounts.set_tier(world.rt, world.fay.email, Plan.PRO)
+    done = fay("push", report, "--manifest", "shared.jsonl", "--json")
+    assert (done.json["status"], done.json["uuid"]) == ("replaced", file["uuid"])
+    assert fay("push", report, "--manifest", "shared.jsonl", "--json").json["status"] == "unchanged"
+    assert len(files_of(world.fay)) == 1
+
+
+def test_a_slug_below_pro_is_refused_before_the_upload(world: World, desk: Desk, report: Path) -> None:
+    done = desk(world.bea)("push", report, "--slug", "q3", "--json")
+    assert (done.code, done.out) == (6, "")
+    assert "requires the pro plan" in done.error["detail"]
+    assert "--manifest" in done.error["hint"]
+    assert files_of(world.bea) == []
+
+
+def test_a_slug_given_later_names_the_file_of_the_manifest(world: World, pia: Shell, report: Path) -> None:
+    pia("push", report, "--manifest", "shared.jsonl")
+    done = pia("push", report, "--manifest", "shared.jsonl", "--slug", "q3", "--json")
+    assert (done.json["status"], done.json["url"]) == ("unchanged", f"{BASE_URL}/q3")
+    assert [file["slug"] for file in files_of(world.pia)] == ["q3"]
+
+
+def test_a_file_that_was_deleted_is_shared_anew(world: World, pia: Shell, report: Path) -> None:
+    first = pia("push", report, "--manifest", "shared.jsonl", "--json").json
+    world.pia.delete(f"/api/v1/files/{first['uuid']}?purge=1")
+    second = pia("push", report, "--manifest", "shared.jsonl", "--json").json
+    assert (second["status"], second["uuid"] == first["uuid"]) == ("created", False)
+    assert pia("push", report, "--manifest", "shared.jsonl", "--json").json["uuid"] == second["uuid"]
+
+
+def test_a_slug_of_somebody_else_is_409_and_leaves_nothing(world: World, pia: Shell, report: Path) -> None:
+    change_file(world, world.mal.upload()["uuid"], slug="q3")
+    done = pia("push", report, "--slug", "q3", "--json")
+    assert (done.code, done.error["code"]) == (7, "conflict")
+    assert files_of(world.pia) == []
+    found = world.rt.db.row("SELECT COUNT(*) FROM files")
+    assert found == (1,)
+
+
+def test_pushes_at_the_same_time_make_one_file(world: World, pia: Shell, tmp_path: Path) -> None:
+    """Two pushes at the same time do not make two files: the loser of the slug goes on with the winner's file."""
+    contents = [simple_pdf(pages=number % 2 + 1) for number in range(3)]
+    running = []
+    for number, content in enumerate(contents):
+        path = tmp_path / f"{number}.pdf"
+        path.write_bytes(content)
+        env = {**pia.env, "PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]}
+        command = [sys.executable, "-m", "docshare", "push", path, "--slug", "q3", "--json"]
+        running.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env))
+    ended = [(*process.communicate(timeout=60), process.returncode) for process in running]
+    assert [code for _, _, code in ended] == [0, 0, 0], [err for _, err, _ in ended]
+    told = [json.loads(out) for out, _, _ in ended]
+    (file,) = files_of(world.pia)
+    assert {each["uuid"] for each in told} == {file["uuid"]}
+    assert [each["status"] for each in told].count("created") == 1
+    assert stored(world.pia, file["uuid"]) in contents
+    assert world.rt.db.row("SELECT COUNT(*) FROM files") == (1,)
+
+
+def test_the_loser_of_a_race_takes_its_upload_back(api: FakeApi, shell: Shell, report: Path) -> None:
+    """409 on the slug: another push was first; its file is joined and the own upload purged."""
+    mine, theirs = UUID.format(1), UUID.format(2)
+    winner = {"uuid": theirs, "slug": "q3", "shareUrl": "https://d.example/aB3dE5fG7hJ9", "sha256": "0" * 64}
+    api.on("GET", "/files", [], [winner])
+    api.on("POST", "/files", {"uuid": mine, "shareUrl": "https://d.example/aB3dE5fG7hJ1", "message": "."})
+    api.on("PUT", f"/files/{mine}/settings", problem(409, "conflict"))
+    api.on("DELETE", f"/files/{mine}", {"trashed": False})
+    api.on("POST", f"/files/{theirs}/content", problem(409, "conflict"), {"uuid": theirs, "contentVersion": 3})
+    done = shell("push", report, "--slug", "q3", "--json")
+    assert (done.code, done.json["status"], done.json["uuid"]) == (0, "replaced", theirs)
+    assert done.json["url"] == "https://d.example/q3"
+    assert [heard.query for heard in api.asked("DELETE", f"/files/{mine}")] == [{"purge": "1"}]
+    assert len(api.asked("POST", f"/files/{theirs}/content")) == 2
+
+
+def test_a_race_without_end_is_a_conflict(api: FakeApi, shell: Shell, report: Path) -> None:
+    file = {"uuid": UUID.format(2), "slug": "q3", "shareUrl": "https://d.example/aB3dE5fG7hJ9", "sha256": "0" * 64}
+    api.on("GET", "/files", [file])
+    api.on("POST", f"/files/{file['uuid']}/content", problem(409, "conflict"))
+    assert shell("push", report, "--slug", "q3").code == 7
+    assert len(api.asked("POST", f"/files/{file['uuid']}/content")) == 3
+
+
+def test_an_upload_whose_name_cannot_be_set_or_taken_back_is_told(api: FakeApi, shell: Shell, report: Path) -> None:
+    mine = UUID.format(1)
+    api.on("POST", "/files", {"uuid": mine, "shareUrl": "https://d.example/aB3dE5fG7hJ1", "message": "."})
+    api.on("PUT", f"/files/{mine}/settings", problem(400, "bad_request"))
+    api.on("DELETE", f"/files/{mine}", problem(500, "internal"))
+    done = shell("push", report, "--slug", "q3", "--retries", "0")
+    assert done.code == 9
+    assert f"docshare rm {mine} --purge" in done.err
+
+
+def test_a_burned_link_gets_its_bytes_again_and_an_expired_one_is_told(world: World, pia: Shell, report: Path) -> None:
+    """Replacement un-burns a link; an expired one cannot be changed (exit 8)."""
+    uuid = pia("push", report, "--slug", "q3", "--json").json["uuid"]
+    change_file(world, uuid, burned_at=world.clock.now, view_limit=1, views_consumed=1)
+    assert pia("push", report, "--slug", "q3", "--json").json["status"] == "replaced"
+    assert "burnedAt" not in files_of(world.pia)[0]
+    change_file(world, uuid, delete_at=1)
+    done = pia("push", report, "--slug", "q3", "--json")
+    assert (done.code, done.error["code"]) == (8, "gone")
+    assert f"docshare rm {uuid} --purge" in done.error["hint"]
+
+
+def test_of_a_converted_document_the_manifest_knows_the_bytes(world: World, pia: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "letter.docx"
+    path.write_bytes(office.word("First"))
+    states = []
+    for content in (None, None, office.word("Second"), None):
+        if content is not None:
+            path.write_bytes(content)
+        states.append(pia("push", path, "--manifest", "shared.jsonl", "--slug", "letter", "--json").json["status"])
+    assert states == ["created", "unchanged", "replaced", "unchanged"]
+    (file,) = files_of(world.pia)
+    world.pia.post(f"/api/v1/files/{file['uuid']}/content", data={"file": (report_of(tmp_path), "x.pdf")})
+    again = pia("push", path, "--manifest", "shared.jsonl", "--slug", "letter", "--json").json
+    assert (again["status"], again["contentVersion"]) == ("replaced", 4)
+
+
+def report_of(folder: Path) -> Any:
+    (folder / "other.pdf").write_bytes(TWO)
+    return (folder / "other.pdf").open("rb")
+
+
+def test_what_a_program_makes_can_be_pushed(world: World, pia: Shell) -> None:
+    done = pia("push", "-", "--name", "nightly.pdf", "--slug", "nightly", stdin=ONE)
+    assert (done.code, files_of(world.pia)[0]["originalName"]) == (0, "nightly.pdf")
+    assert pia("push", "-", "--name", "n.pdf", "--slug", "nightly", "--json", stdin=ONE).json["status"] == "unchanged"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("report.pdf",),
+        ("report.pdf", "--slug", ""),
+        ("report.pdf", "--slug", "Not A Slug"),
+        ("report.pdf", "--slug", "api"),
+        ("missing.pdf", "--slug", "q3"),
+        ("-", "--slug", "q3"),
+        ("-", "--name", "a.pdf", "--manifest", "m.jsonl"),
+    ],
+)
+def test_what_cannot_work_sends_nothing(
+    api: FakeApi, shell: Shell, report: Path, argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(report.parent)
+    done = shell("push", *argv)
+    assert (done.code, done.out) == (2, "")
+    assert api.heard == []
+
+
+def test_a_dry_run_says_what_would_be_sent(world: World, pia: Shell, report: Path) -> None:
+    assert pia("push", report, "--slug", "q3", "-n", "--json").json[0]["path"] == "/api/v1/files"
+    assert files_of(world.pia) == []
+    uuid = pia("push", report, "--slug", "q3", "--json").json["uuid"]
+    assert pia("push", report, "--slug", "q3", "-n", "--json").json == []
+    report.write_bytes(TWO)
+    assert pia("push", report, "--slug", "q3", "-n", "--json").json[0]["path"] == f"/api/v1/files/{uuid}/content"
+    assert stored(world.pia, uuid) == ONE
+
+
+def test_a_person_sees_what_was_done(pia: Shell, report: Path) -> None:
+    pia.tty = True
+    pia.env["NO_COLOR"] = "1"
+    done = pia("push", report, "--slug", "q3")
+    assert done.lines[0] == f"{BASE_URL}/q3"
+    assert "created" in done.lines[1]
+    assert "version 1" in done.lines[1]
+
+
+def test_the_manifest_is_one_that_upload_keeps_too(pia: Shell, report: Path) -> None:
+    made = pia("upload", report, "--manifest", "shared.jsonl", "--json").json
+    assert pia("push", report, "--manifest", "shared.jsonl", "--json").json["uuid"] == made["uuid"]
+    assert "skipped" in pia("upload", report, "--manifest", "shared.jsonl", "--json").json
+    entry = json.loads(Path("shared.jsonl").read_text().splitlines()[0])
+    assert entry["uuid"] == made["uuid"]
+
+
+@pytest.fixture(autouse=True)
+def _beside_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_slug_in_the_trash_is_hinted_at_as_a_possibility(world: World, pia: Shell, report: Path) -> None:
+    made = pia("push", report, "--slug", "q3", "--json").json
+    world.pia.delete(f"/api/v1/files/{made['uuid']}")
+    done = pia("push", report, "--slug", "q3", "--json")
+    assert (done.code, done.error["code"]) == (7, "conflict")
+    for words in ("trash", "docshare files restore", "--purge"):
+        assert words in done.error["hint"]
+
+
+@pytest.mark.parametrize("command", [["push", "--slug", "q3"], ["serve"]])
+def test_hints_name_options_that_the_command_has(shell: Shell, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "notes.txt").write_text("no document")
+    for path in (tmp_path, tmp_path / "notes.txt"):
+        done = shell(*command, path)
+        assert done.code == 2
+        assert "-r " not in done.err
+        assert "--no-check" not in done.err

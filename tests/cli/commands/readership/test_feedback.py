@@ -1,0 +1,270 @@
+"""``docshare readership marks``, ``annotations``, ``notes`` and ``export``."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.commands.readingroom import ANN, FILE, PATH, SESSIONS, ReadingRoom, session, variant
+from tests.support.fakefeed import UUID, Answer, FakeApi, Heard, problem
+from tests.support.shell import Shell
+
+MARKS, ANNOTATIONS, NOTES = f"{PATH}/page-marks", f"{PATH}/annotations", f"{PATH}/feedback"
+AT = "2026-09-21T12:00:00.000Z"
+SHEET = b"\xef\xbb\xbfpage,identity\r\n1,'=ann\r\n"  # to be passed on byte by byte
+
+MARKED = {
+    "pages": [{"page": 1, "pick": 1, "reject": 0, "maybe": 1}, {"page": 2, "pick": 0, "reject": 1, "maybe": 0}],
+    "viewers": [
+        {"identity": "ann@example.com", "marks": [{"page": 1, "mark": "pick"}, {"page": 2, "mark": "reject"}]},
+        {"identity": "Reader 7F3A", "marks": [{"page": 1, "mark": "maybe"}]},
+    ],
+    "totals": {"pick": 1, "reject": 1, "maybe": 1},
+}
+DRAWN = {
+    "pages": [
+        {
+            "page": 3,
+            "annotations": [
+                {"uuid": UUID.format(5), "identity": "Reader 7F3A", "note": "Move\x1b[31m this", "createdAt": AT,
+                 "rect": {"x": 0.1, "y": 0.2, "width": 0.3, "height": 0.045}},
+            ],
+        }
+    ]
+}  # fmt: skip
+SAID = {
+    "notes": [
+        {"uuid": UUID.format(6), "author": "Ann", "body": "Nice\nwork", "pageNumber": 2, "public": True,
+         "createdAt": "2026-09-21T12:00:02.000Z"},
+        {"uuid": UUID.format(7), "author": "Bob", "body": "Hm", "public": False, "viewer": "Reader 1",
+         "createdAt": "2026-09-21T12:00:00.000Z"},
+    ],
+    "receipts": [{"name": "Eve", "viewer": "Reader 2", "confirmedAt": "2026-09-21T12:00:01.000Z", "contentVersion": 2}],
+}  # fmt: skip
+
+
+def or_csv(answer: dict[str, Any]) -> Any:
+    """A route that sends ``answer``, or the sheet where CSV is asked for."""
+
+    def route(heard: Heard) -> Any:
+        return Answer(SHEET, 200, {"Content-Type": "text/csv; charset=utf-8"}) if heard.query else answer
+
+    return route
+
+
+@pytest.fixture
+def left(api: FakeApi) -> FakeApi:
+    """A file on which readers left everything they can."""
+    api.on("GET", MARKS, or_csv(MARKED))
+    api.on("GET", ANNOTATIONS, or_csv(DRAWN))
+    api.on("GET", NOTES, SAID)
+    return api
+
+
+# --- what is shown ---------------------------------------------------------------------------------------------------
+
+
+def test_marks_are_a_line_each_in_a_pipe(left: FakeApi, shell: Shell) -> None:
+    assert shell("readership", "marks", FILE).lines == [
+        "1\tann@example.com\tpick", "1\tReader 7F3A\tmaybe", "2\tann@example.com\treject",
+    ]  # fmt: skip
+
+
+def test_a_person_sees_marks_by_page_with_totals(left: FakeApi, shell: Shell) -> None:
+    shell.tty = True
+    done = shell("readership", "marks", FILE, "--no-color")
+    assert [line.split() for line in done.lines] == [
+        ["PAGE", "PICK", "MAYBE", "REJECT", "WHO"],
+        ["1", "1", "1", "0", "ann@example.com", "pick,", "Reader", "7F3A", "maybe"],
+        ["2", "0", "0", "1", "ann@example.com", "reject"],
+        ["all", "1", "1", "1"],
+    ]
+    assert "personal data" in done.err
+
+
+def test_annotations_tell_place_and_words(left: FakeApi, shell: Shell) -> None:
+    assert shell("readership", "annotations", FILE).lines == [
+        f'3\t{UUID.format(5)}\tReader 7F3A\t{{"x":0.1,"y":0.2,"width":0.3,"height":0.045}}\tMove\\x1b[31m this\t{AT}'
+    ]
+    shell.tty = True
+    assert "10,20 30x5 %" in shell("readership", "annotations", FILE, "--no-color").lines[1]
+
+
+def test_notes_and_receipts_stand_in_the_order_of_time(left: FakeApi, shell: Shell) -> None:
+    assert shell("readership", "notes", FILE).lines == [
+        f"note\t2026-09-21T12:00:00.000Z\tBob\t\tfalse\tHm\tReader 1\t{UUID.format(7)}\t",
+        "receipt\t2026-09-21T12:00:01.000Z\tEve\t\t\t\tReader 2\t\t2",
+        f"note\t2026-09-21T12:00:02.000Z\tAnn\t2\ttrue\tNice\\nwork\t\t{UUID.format(6)}\t",
+    ]
+    shell.tty = True
+    lines = shell("readership", "notes", FILE, "--no-color").lines
+    assert ["everybody" in line for line in lines[1:]] == [False, False, True]
+
+
+def test_beside_the_name_that_was_signed_stands_who_it_was(left: FakeApi, shell: Shell) -> None:
+    """On a narrow terminal, too."""
+    shell.tty, shell.env["COLUMNS"] = True, "80"
+    lines = shell("readership", "notes", FILE, "--no-color").lines
+    assert ["NAME" in lines[0], "READER" in lines[0]] == [True, True]
+    assert [("Bob" in line, "Reader 1" in line) for line in lines[1:2]] == [(True, True)]
+    assert [("Eve" in line, "Reader 2" in line) for line in lines[2:3]] == [(True, True)]
+
+
+@pytest.mark.parametrize(("words", "answer"), [("marks", MARKED), ("annotations", DRAWN), ("notes", SAID)])
+def test_json_is_what_the_server_sent(left: FakeApi, shell: Shell, words: str, answer: Any) -> None:
+    done = shell("readership", words, FILE, "--json")
+    assert (done.json, done.err) == (answer, "")
+
+
+@pytest.mark.parametrize("words", ["marks", "annotations", "notes"])
+def test_nothing_left_is_no_failure(api: FakeApi, shell: Shell, words: str) -> None:
+    for path in (MARKS, ANNOTATIONS, NOTES):
+        api.on("GET", path, {"pages": [], "viewers": [], "totals": {"pick": 0}, "notes": [], "receipts": []})
+    shell.tty = True
+    done = shell("readership", words, FILE)
+    assert (done.code, done.out) == (0, "")
+    assert "personal data" not in done.err
+
+
+@pytest.mark.parametrize("words", ["marks", "annotations", "notes"])
+def test_strange_shapes_are_no_crash(api: FakeApi, shell: Shell, words: str) -> None:
+    strange = {"pages": [7, {"page": None, "annotations": [None, {}]}], "viewers": [{"marks": "x"}, 1], "notes": [{}]}
+    for path in (MARKS, ANNOTATIONS, NOTES):
+        api.on("GET", path, strange)
+    for options in (["--format", "table"], ["--format", "plain"], ["--json"]):
+        assert shell("readership", words, FILE, *options).code == 0
+
+
+# --- the server's own CSV --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", ["marks", "annotations"])
+@pytest.mark.parametrize("options", [["--format", "csv"], ["-o", "-"], ["-o", "-", "--format", "csv"]])
+def test_csv_is_passed_on_byte_by_byte(left: FakeApi, shell: Shell, words: str, options: list[str]) -> None:
+    done = shell("readership", words, FILE, *options)
+    assert (done.code, done.out.encode()) == (0, SHEET)
+    assert [heard.query for heard in left.heard] == [{"format": "csv"}]
+
+
+def test_csv_can_be_saved_for_your_eyes_only(left: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "marks.csv"
+    assert shell("readership", "marks", FILE, "-o", path).out == ""
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (SHEET, 0o600)
+    left.heard.clear()
+    assert shell("readership", "marks", FILE, "-o", path).code == 2
+    assert left.heard == []
+    assert shell("readership", "marks", FILE, "-o", path, "--force").code == 0
+
+
+def test_only_csv_is_saved(left: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    done = shell("readership", "marks", FILE, "-o", tmp_path / "marks.json", "--json")
+    assert (done.code, done.error["detail"], left.heard) == (2, "-o writes CSV, not json", [])
+
+
+def test_chosen_fields_make_a_csv_of_our_own(left: FakeApi, shell: Shell) -> None:
+    assert shell("readership", "marks", FILE, "--format", "csv", "--fields", "mark").lines == [
+        "mark", "pick", "maybe", "reject",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "path"), [("marks", MARKS), ("annotations", ANNOTATIONS), ("notes", NOTES)])
+def test_a_foreign_file_is_told_as_one(api: FakeApi, shell: Shell, words: str, path: str) -> None:
+    api.on("GET", path, problem(403, "forbidden"))
+    done = shell("readership", words, FILE, "--json")
+    assert (done.code, done.out) == (5, "")
+    assert "Only the owner" in done.error["hint"]
+
+
+# --- everything into a folder ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def whole(left: FakeApi) -> FakeApi:
+    """... and with a report, pages and variants."""
+    room = ReadingRoom(left)
+    room.variants = [variant(ANN, "=Ann")]
+    room.sessions = [session(number, {1: 4, 3: 9}, name="=Eve") for number in range(1, 103)]
+    read = [{"uuid": ANN, "label": "=Ann", "sessions": 4, "avgTimeMs": 31_000}]
+    left.on("GET", f"{PATH}/readership", {"tier": "pro", "variants": read, "name": "Größe"})
+    page = {"pageNumber": 1, "views": 9, "avgDurationMs": 20_000, "backTurns": 4}
+    left.on("GET", f"{PATH}/readership/pages", {"totalPages": 1, "pages": [page]})
+    left.on("GET", f"{PATH}/variants", {"variants": [variant(ANN, "=Ann")]})
+    return left
+
+
+def test_an_export_writes_everything(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    folder = tmp_path / "out" / "readers"
+    done = shell("readership", "export", FILE, "-o", folder)
+    names = ["readership.json", "pages.csv", "sessions.csv", "notes.csv", "receipts.csv", "marks.csv",
+             "annotations.csv", "variants.csv"]  # fmt: skip
+    assert (done.code, [Path(line.split("\t")[0]).name for line in done.lines]) == (0, names)
+    assert json.loads((folder / "readership.json").read_text())["name"] == "Größe"
+    assert (folder / "pages.csv").read_text() == "pageNumber,views,avgDurationMs,backTurns\n1,9,20000,4\n"
+    assert (folder / "marks.csv").read_bytes() == (folder / "annotations.csv").read_bytes() == SHEET
+    row = next(csv.DictReader((folder / "variants.csv").read_text().splitlines()))
+    assert (row["label"], row["sessions"], row["avgTimeMs"]) == ("'=Ann", "4", "31000")
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+
+
+def test_an_export_holds_sessions_notes_and_receipts_without_formulas(
+    whole: FakeApi, shell: Shell, tmp_path: Path
+) -> None:
+    typed = {**SAID["receipts"][0], "name": "=Eve"}
+    whole.on("GET", NOTES, {"notes": [{**SAID["notes"][0], "body": "=1+1"}], "receipts": [typed]})
+    assert shell("readership", "export", FILE, "-o", tmp_path / "out").code == 0
+
+    def table(name: str) -> list[dict[str, str]]:
+        return list(csv.DictReader((tmp_path / "out" / name).read_text().splitlines()))
+
+    sessions = table("sessions.csv")
+    assert [int(row["id"]) for row in sessions] == list(range(1, 103))
+    assert (sessions[0]["name"], sessions[0]["totalTimeMs"]) == ("'=Eve", "13000")
+    assert json.loads(sessions[0]["pages"]) == [{"page": 1, "timeMs": 4000}, {"page": 3, "timeMs": 9000}]
+    (note,) = table("notes.csv")
+    assert (note["author"], note["pageNumber"], note["public"], note["body"]) == ("Ann", "2", "true", "'=1+1")
+    (receipt,) = table("receipts.csv")
+    assert receipt == {
+        "confirmedAt": "2026-09-21T12:00:01.000Z", "name": "'=Eve", "viewer": "Reader 2", "contentVersion": "2",
+    }  # fmt: skip
+    assert len(whole.asked("GET", NOTES)) == 1
+
+
+def test_what_the_plan_refuses_is_skipped_and_said(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    for path in (SESSIONS, NOTES, MARKS, ANNOTATIONS, f"{PATH}/variants"):
+        whole.on("GET", path, problem(403, "plan_required", "requires the pro plan"))
+    done = shell("readership", "export", FILE, "-o", tmp_path / "a", "--json")
+    assert (done.code, [row.get("skipped") for row in done.json]) == (
+        0, [None, None, *["requires the pro plan"] * 6],
+    )  # fmt: skip
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["pages.csv", "readership.json"]
+    assert shell("readership", "export", FILE, "-o", tmp_path / "b", "--strict").code == 12
+
+
+def test_without_the_report_nothing_is_exported(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    whole.on("GET", f"{PATH}/readership", problem(403, "forbidden"))
+    done = shell("readership", "export", FILE, "-o", tmp_path / "out")
+    assert (done.code, done.out, (tmp_path / "out").exists()) == (5, "", False)
+
+
+def test_a_failure_of_the_server_is_no_reason_to_skip(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    whole.on("GET", MARKS, problem(500, "internal"))
+    assert shell("readership", "export", FILE, "-o", tmp_path / "out", "--retries", "0").code == 11
+
+
+def test_files_that_stand_are_not_overwritten(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "marks.csv").write_text("mine")
+    assert shell("readership", "export", FILE, "-o", tmp_path).code == 2
+    assert (whole.heard, (tmp_path / "marks.csv").read_text()) == ([], "mine")
+    assert shell("readership", "export", FILE, "-o", tmp_path, "--force").code == 0
+    assert (tmp_path / "marks.csv").read_bytes() == SHEET
+
+
+def test_a_person_is_told_that_the_files_are_personal(whole: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    shell.tty = True
+    done = shell("readership", "export", FILE, "-o", tmp_path / "out", "--no-color")
+    assert "personal data" in done.err
+    assert done.lines[0].split() == ["FILE", "SIZE"]

@@ -1,0 +1,125 @@
+"""``docshare readership pages`` and ``sessions``: rows, however many there are, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.commands.readingroom import ANN, FILE, PATH, SESSIONS, ReadingRoom, session, variant
+from tests.support.fakefeed import Answer, FakeApi, problem
+from tests.support.shell import Shell
+
+REPORT = f"{PATH}/readership"
+PAGES = f"{PATH}/readership/pages"
+
+
+def test_the_shell_completes_sections() -> None:
+    from docshare.cli.reference.tree import resolved
+
+    show = next(command for command in resolved().walk() if command.path == ("readership", "show"))
+    value = next(option.value for option in show.options if option.names[0] == "--section")
+    assert value is not None
+    assert {"summary", "funnel", "sessions", "contacts"} <= set(value.words)
+
+
+# --- pages -----------------------------------------------------------------------------------------------------------
+
+
+READ = {
+    "totalPages": 2,
+    "pages": [
+        {"pageNumber": 1, "views": 9, "avgDurationMs": 20_000, "backTurns": 4},
+        {"pageNumber": 2, "views": 3, "avgDurationMs": 5_000, "backTurns": 0},
+    ],
+}
+
+
+def test_pages_are_a_line_each(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", PAGES, READ)
+    assert shell("readership", "pages", FILE).lines == ["1\t9\t20000\t4", "2\t3\t5000\t0"]
+    assert shell("readership", "pages", FILE, "--format", "csv").lines[0] == "pageNumber,views,avgDurationMs,backTurns"
+    assert shell("readership", "pages", FILE, "--json").json == READ
+    assert shell("readership", "pages", FILE, "--fields", "views", "--json").json == [{"views": 9}, {"views": 3}]
+
+
+def test_a_person_sees_a_bar_for_each_page(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", PAGES, READ)
+    shell.tty = True
+    lines = shell("readership", "pages", FILE, "--no-color").lines
+    assert lines[0].split() == ["PAGE", "VIEWS", "BACK", "AVERAGE"]
+    assert [line.split()[:4] for line in lines[1:]] == [["1", "9", "4", "20s"], ["2", "3", "0", "5s"]]
+    assert [line.count("█") for line in lines[1:]] == [30, 7]
+
+
+@pytest.mark.parametrize("words", [("show", REPORT), ("pages", PAGES), ("sessions", SESSIONS)])
+@pytest.mark.parametrize(
+    ("answer", "code", "said"),
+    [
+        (problem(403, "forbidden"), 5, "Only the owner of a file sees its readership"),
+        (problem(403, "plan_required"), 6, "do it"),
+        (problem(403, "insufficient_scope"), 5, "do it"),
+        (problem(404, "not_found"), 3, "do it"),
+    ],
+)
+def test_a_refusal_is_told_with_its_reason(
+    api: FakeApi, shell: Shell, words: tuple[str, str], answer: Answer, code: int, said: str
+) -> None:
+    api.on("GET", words[1], answer)
+    done = shell("readership", words[0], FILE, "--json")
+    assert (done.code, done.out) == (code, "")
+    assert said in done.error["hint"]
+
+
+# --- sessions --------------------------------------------------------------------------------------------------------
+
+
+def test_all_sessions_are_listed_in_their_order(api: FakeApi, shell: Shell) -> None:
+    room = ReadingRoom(api)
+    room.sessions = [session(number) for number in range(1, 251)]
+    assert shell("readership", "sessions", FILE, "--json").json == room.sessions
+    assert shell("readership", "sessions", FILE, "--format", "jsonl").rows == room.sessions
+    assert len(shell("readership", "sessions", FILE).lines) == 250
+
+
+def test_json_lines_come_while_the_walk_goes_on(api: FakeApi, shell: Shell) -> None:
+    api.on("GET", SESSIONS, [session(1)], problem(404, "not_found"))
+    done = shell("readership", "sessions", FILE, "--format", "jsonl")
+    assert (done.code, done.lines[0]) == (3, json.dumps(session(1), separators=(",", ":")))
+
+
+def test_sessions_go_on_behind_an_id_or_begin_at_a_time(api: FakeApi, shell: Shell) -> None:
+    room = ReadingRoom(api)
+    room.sessions = [session(number) for number in (1, 2, 3)]
+    after = shell("readership", "sessions", FILE, "--since", "2", "--json").json
+    later = shell("readership", "sessions", FILE, "--since", room.sessions[1]["startedAt"], "--json").json
+    assert ([row["id"] for row in after], [row["id"] for row in later]) == ([3], [2, 3])
+
+
+def test_a_person_sees_the_label_of_the_link(api: FakeApi, shell: Shell) -> None:
+    room = ReadingRoom(api)
+    room.variants = [variant(ANN, "Ann")]
+    room.sessions = [session(1, variantUuid=ANN)]
+    shell.tty = True
+    assert " link of Ann " in shell("readership", "sessions", FILE, "--no-color").lines[1]
+    api.on("GET", f"{PATH}/variants", problem(403, "insufficient_scope"))
+    assert shell("readership", "sessions", FILE).code == 0
+
+
+def test_pages_are_told_of_those_that_the_link_shows(api: FakeApi, shell: Shell) -> None:
+    """A server that does not tell how many it shows is no reason to fail."""
+    ReadingRoom(api).sessions = [session(1, {1: 5, 2: 5}, shownPages=3), session(2, {1: 5, 2: 5})]
+    shell.tty = True
+    head, *lines = shell("readership", "sessions", FILE, "--no-color").lines
+    at = head.index("PAGES")
+    assert [line[at : at + 6].strip() for line in lines] == ["2 of 3", "2"]
+
+
+def test_no_session_is_no_failure(api: FakeApi, shell: Shell) -> None:
+    ReadingRoom(api)
+    shell.tty = True
+    done = shell("readership", "sessions", FILE)
+    assert (done.code, done.out) == (0, "")
+    assert "nobody has read it yet" in done.err
+    shell.tty = False
+    assert shell("readership", "sessions", FILE, "--format", "csv").lines[0].startswith("id,sessionId,startedAt")

@@ -1,0 +1,305 @@
+"""What ``docshare settings`` refuses before anything is sent, and what it says then."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.fakefeed import UUID, FakeApi
+from tests.support.repository import ROOT
+from tests.support.shell import Shell
+from tests.support.terminal import Terminal
+
+ID = "aB3dE5fG7hJ9"
+FILE: dict[str, Any] = {"uuid": UUID.format(1), "shortId": ID, "originalName": "deck.pdf", "viewerSettings": {}}
+
+
+@pytest.fixture
+def stub(api: FakeApi) -> FakeApi:
+    """A server that takes any settings and shows a file without any."""
+    api.on("GET", f"/files/{ID}", FILE)
+    api.on("PUT", f"/files/{ID}/settings", b"")
+    return api
+
+
+def written(api: FakeApi) -> list[Any]:
+    return [json.loads(heard.body) for heard in api.asked("PUT", f"/files/{ID}/settings")]
+
+
+# words of the line, and what the refusal must name
+REFUSED: list[tuple[list[str], str]] = [
+    (["viewLimit=1000001"], "viewLimit must be an integer from 0 to 1000000"),
+    (["viewLimit=many"], "viewLimit must be an integer from 0 to 1000000"),
+    (["viewLimit=1.5"], "viewLimit must be an integer from 0 to 1000000"),
+    (["viewLimit:=true"], "viewLimit must be an integer from 0 to 1000000"),
+    (["--views", "-1"], "viewLimit must be an integer from 0 to 1000000"),
+    (["flip.speedMs=199"], "flip.speedMs must be an integer from 200 to 1200"),
+    (["flip.speedMs=1201"], "flip.speedMs must be an integer from 200 to 1200"),
+    (["flip.speedMs:=300.5"], "flip.speedMs must be an integer from 200 to 1200"),
+    (["swipe.intervalMs=2999"], "from 3000 to 30000"),
+    (["background.blur=21"], "background.blur must be an integer from 0 to 20"),
+    (["background.dim=81"], "background.dim must be an integer from 0 to 80"),
+    (["page.shadow=4"], "page.shadow must be an integer from 0 to 3"),
+    (["watermarkStyle.opacity=0.04"], "watermarkStyle.opacity must be a number from 0.05 to 0.5"),
+    (["watermarkStyle.opacity=nan"], "from 0.05 to 0.5"),
+    (["--watermark-opacity", "0.6"], "from 0.05 to 0.5"),
+    (["flip.layout=wide"], "flip.layout must be one of adaptive, single, double"),
+    (["--mode", "cards"], "viewerMode must be one of standard, flipbook, swipe, magazine"),
+    (["allowDownload=yes"], "allowDownload must be true or false"),
+    (["flip.rtl:=1"], "flip.rtl must be true or false"),
+    (["brand.accentColor=red"], "#RRGGBB"),
+    (["--brand", "#ff"], "#RRGGBB"),
+    (["--background", "pink"], "--background pink: background.color must be a colour"),
+    (["--background", "pink"], "A background is #RRGGBB, dusk, sand, slate, forest, blush, mono, asset:ID or none."),
+    (["ga4Id=UA-1"], "G-XXXXXXXXXX"),
+    (["logo.linkUrl=http://x.example"], "https://"),
+    (["--logo", "asset:7"], "logo.assetId must be a UUID"),
+    (["cta.label=" + "x" * 41, "cta.url=https://x.example"], "cta.label must be a text of 1 to 40 characters"),
+    (["--cta-label", "Book"], "cta must have url"),
+    (["--cta-label", "Book"], "both --cta-label and --cta-url"),
+    (["--cta-url", "https://x.example"], "cta must have label"),
+    (["--slug", "Q3"], "slug must be 1 to 64 lowercase letters, digits or hyphens"),
+    (["--slug", "api"], "'api' has a meaning of its own"),
+    (["--slug", ""], "slug is empty"),
+    (["slug="], "settings clear FILE slug"),
+    (["deleteAt="], "settings clear FILE deleteAt"),
+    (["--pages", "3-2"], "pages 3-2: the first page comes after the last"),
+    (['pageRange:={"from":3,"to":1}'], "pages 3-1: the first page comes after the last"),
+    (["--pages", "0-2"], "pages 0-2: pages are counted from 1"),
+    (["--pages", "1-50001"], "pages 1-50001: a file has at most 50000 pages"),
+    (['pageRange:={"from":3}'], "1 <= from <= to"),
+    (["--pages", "a-b"], "is no page range"),
+    (["pageRange=5-"], "is no page range"),
+    (["--email-domain", "nodot"], "gateDomains[0] must be a bare domain"),
+    (["gateDomains:=" + json.dumps(["a.org"] * 21)], "up to 20 domains"),
+    (['gateFields:=[{"key":"a","label":"A","type":"text"}]'], "exactly one field of type email"),
+    (["gateFields=form"], "gateFields is no JSON"),
+    (["gateFields:={"], "gateFields is no JSON"),
+    (["slug=@/nowhere.json"], "slug: cannot read /nowhere.json"),
+    (["--gate", "/nowhere.json"], "--gate: cannot read /nowhere.json"),
+    (["--from-file", "/nowhere.json"], "--from-file: cannot read /nowhere.json"),
+    (["--expires", "soon"], "--expires: 'soon' is no time"),
+    (["--expires", "7"], "'7' is no time"),
+    (["--expires", "2026-13-01"], "is no time"),
+    (["--expires", "999999999d"], "is no time"),
+    (["--expires", "2020-01-01"], "is in the past"),
+    (["--expires", "0s"], "is in the past"),
+    (["--expires", "7d", "neverExpire=true"], "exclude each other"),
+    (["--expires", "never", "deleteAt=2030-01-01T00:00:00Z"], "exclude each other"),
+    (["deleteAt:=7"], "deleteAt must be an ISO 8601 datetime"),
+    (["--slug", "a", "slug=b"], "slug is given twice"),
+    (["flip.rtl=true", "viewerSettings.flip.rtl=false"], "flip.rtl is given twice"),
+    (["speed=3"], "no setting 'speed'"),
+    (["flip.speed=3"], "Did you mean flip.speedMs"),
+    (["viewerMod=swipe"], "Did you mean viewerMode?"),
+    (['flip:={"speed":3}'], "Did you mean flip.speedMs"),
+    (["flip:=7"], "no setting 'flip'"),
+    (["viewerSettings:=7"], "viewerSettings must be an object"),
+    (["password=abc"], "--password-file F or --password-prompt"),
+    (["password="], "--password-file F or --password-prompt"),
+    (["password:=null"], "--password-file F or --password-prompt"),
+    (["--set", "password=abc"], "--password-file F or --password-prompt"),
+    (["--set", "slug"], "'slug' is no setting"),
+    (["--password-file", "/nowhere"], "--password-file: cannot read /nowhere"),
+    (["--password-prompt"], "cannot be asked for here"),
+    (["--password-prompt", "--password-file", "x"], "exclude each other"),
+    (["--from-file", "-", "--password-file", "-"], "can be read once only"),
+    ([], "there is nothing to set"),
+]
+
+
+@pytest.mark.parametrize(("words", "named"), REFUSED, ids=[" ".join(words)[:40] or "nothing" for words, _ in REFUSED])
+def test_what_is_not_allowed_is_2_says_what_is_and_writes_nothing(
+    stub: FakeApi, shell: Shell, words: list[str], named: str
+) -> None:
+    done = shell("settings", "set", ID, *words)
+    assert (done.code, done.out) == (2, "")
+    assert named in done.err
+    assert written(stub) == []
+
+
+@pytest.mark.parametrize("form", [[{"key": "a", "label": "A", "type": "text"}], {"key": "a"}])
+def test_a_refused_form_is_told_with_its_file_and_what_a_form_is(
+    stub: FakeApi, shell: Shell, tmp_path: Path, form: Any
+) -> None:
+    (tmp_path / "f.json").write_text(json.dumps(form))
+    done = shell("settings", "set", ID, "--gate", tmp_path / "f.json")
+    assert (done.code, written(stub)) == (2, [])
+    assert f"--gate {tmp_path / 'f.json'}: gateFields must be" in done.err
+    assert "exactly one has the type email" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "named"),
+    [
+        ("a.json", '{"viewLimit": -1}', "from 0 to 1000000"),
+        ("a.json", '{"password": "abc"}', "--password-file"),
+        ("a.json", '{"slug": "a", "colour": 1}', "no setting 'colour'"),
+        ("a.json", "[1]", "holds no object"),
+        ("a.json", "slug = 'x'", "is no JSON"),
+        ("a.json", '{"viewLimit": NaN}', "is no JSON"),
+        ("a.toml", "slug = ", "is no TOML"),
+        ("a.toml", "deleteAt = 12:00:00", "deleteAt"),
+        ("a.json", '{"neverExpire": true, "deleteAt": "2030-01-01T00:00:00Z"}', "exclude each other"),
+        ("a.json", '{"viewerSettings": {"flip": {"speedMs": 1}}}', "from 200 to 1200"),
+        ("a.json", "[" * 100_000, "is no JSON"),
+    ],
+)
+def test_a_file_of_settings_is_judged_alike(
+    stub: FakeApi, shell: Shell, tmp_path: Path, name: str, text: str, named: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    for line in (["set", ID, "--from-file"], ["apply", ID, "-f"]):
+        done = shell("settings", *line, tmp_path / name)
+        assert (done.code, done.out) == (2, "")
+        assert named in done.err
+    assert written(stub) == []
+
+
+def test_a_file_that_is_no_text_is_told(stub: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "p").write_bytes(b"\xff\xfe")
+    done = shell("settings", "set", ID, "--password-file", tmp_path / "p")
+    assert done.code == 2
+    assert "it is not UTF-8" in done.err
+
+
+@pytest.mark.parametrize("raw", [b"a\nb\n", b"a\tb", b"x" * 129])
+def test_a_password_that_no_server_takes_is_not_sent_and_not_shown(
+    stub: FakeApi, shell: Shell, tmp_path: Path, raw: bytes
+) -> None:
+    (tmp_path / "p").write_bytes(raw)
+    done = shell("settings", "set", ID, "--password-file", tmp_path / "p")
+    assert done.code == 2
+    assert "password must be 1 to 128 bytes" in done.err
+    assert raw.decode().strip() not in done.err
+    assert written(stub) == []
+
+
+@pytest.mark.parametrize(("raw", "word"), [(b" a b \n", " a b "), (b"x\r\n", "x"), (b"no break", "no break")])
+def test_the_password_is_what_the_file_holds_up_to_the_line_break(
+    stub: FakeApi, shell: Shell, tmp_path: Path, raw: bytes, word: str
+) -> None:
+    (tmp_path / "p").write_bytes(raw)
+    shell("settings", "set", ID, "--password-file", tmp_path / "p")
+    assert written(stub) == [{"password": word}]
+
+
+@pytest.mark.parametrize(("first", "second", "code"), [("sesam öffne", "sesam öffne", 0), ("sesam", "mases", 2)])
+def test_a_password_is_typed_twice_without_being_shown(
+    stub: FakeApi, shell: Shell, first: str, second: str, code: int
+) -> None:
+    # Not the environment of the tests: under CI nobody is asked.
+    env = {"PATH": os.environ["PATH"], **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
+    with Terminal([sys.executable, "-m", "docshare", "settings", "set", ID, "--password-prompt"], env) as terminal:
+        terminal.until("Password: ")
+        terminal.type(f"{first}\n")
+        terminal.until("Once more: ")
+        terminal.type(f"{second}\n")
+        ended = terminal.end()
+    assert ended.code == code
+    assert first not in ended.shown
+    assert written(stub) == ([{"password": first}] if code == 0 else [])
+
+
+@pytest.mark.parametrize("typed", [[], ["sesam"]])
+def test_the_end_of_input_at_a_password_prompt_changes_nothing(stub: FakeApi, shell: Shell, typed: list[str]) -> None:
+    env = {"PATH": os.environ["PATH"], **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
+    with Terminal([sys.executable, "-m", "docshare", "settings", "set", ID, "--password-prompt"], env) as terminal:
+        for word in typed:
+            terminal.until("Password: ")
+            terminal.type(f"{word}\n")
+        terminal.until("Once more: " if typed else "Password: ")
+        terminal.type("\x04")
+        ended = terminal.end()
+    assert ended.code == 2
+    assert "nothing was typed; nothing was changed" in ended.shown
+    assert written(stub) == []
+
+
+def test_what_is_not_validated_is_sent_as_given(stub: FakeApi, shell: Shell) -> None:
+    done = shell("settings", "set", ID, "--no-validate", "viewLimit:=-1", "flip.speedMs=5000", "flip.new=1", "later=x")
+    assert done.code == 0
+    assert written(stub) == [{"viewLimit": -1, "later": "x", "viewerSettings": {"flip": {"speedMs": 5000, "new": "1"}}}]
+
+
+@pytest.mark.parametrize("words", [["nonsense"], ["password", "nonsense"], ["--", "-1"]])
+def test_clear_refuses_what_is_neither_a_setting_nor_a_file(stub: FakeApi, shell: Shell, words: list[str]) -> None:
+    done = shell("settings", "clear", ID, *words)
+    assert done.code == 2
+    assert written(stub) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("pasword", "password"),
+        ("expirey", "expiry"),
+        ("flip.speed", "flip.speedMs"),
+        ("pagerange", "page-range or pageRange"),
+        ("notifyOnVeiw", "notifyOnView"),
+    ],
+)
+def test_clear_takes_what_is_almost_a_setting_for_no_file(stub: FakeApi, shell: Shell, word: str, meant: str) -> None:
+    done = shell("settings", "clear", ID, word)
+    assert (done.code, written(stub)) == (2, [])
+    assert f"no setting '{word}'" in done.err
+    assert f"Did you mean {meant}" in done.err
+
+
+def test_clear_takes_further_files_whatever_they_are_like(stub: FakeApi, shell: Shell) -> None:
+    stub.files = [{"uuid": UUID.format(2), "slug": "a"}]
+    done = shell("settings", "clear", ID, "slug", "slug:a", "zY9xW8vU7tS6", "--dry-run")
+    assert [line.split("\t")[1] for line in done.lines] == [
+        f"/api/v1/files/{file}/settings" for file in (ID, UUID.format(2), "zY9xW8vU7tS6")
+    ]
+
+
+# --- times -----------------------------------------------------------------------------------------------------------
+
+
+# Fake time is 2026-09-21T14:13:20Z; the time zone of the tests is the machine's, so local times are compared as such.
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("7d", "2026-09-28T14:13:20.000Z"),
+        ("12h", "2026-09-22T02:13:20.000Z"),
+        ("1.5h", "2026-09-21T15:43:20.000Z"),
+        ("2w", "2026-10-05T14:13:20.000Z"),
+        ("2027-01-31T18:00:00Z", "2027-01-31T18:00:00.000Z"),
+        ("2027-01-31T18:00+01:00", "2027-01-31T17:00:00.000Z"),
+    ],
+)
+def test_an_expiry_is_resolved_once_to_utc(stub: FakeApi, shell: Shell, text: str, moment: str) -> None:
+    assert shell("settings", "set", ID, "--expires", text, "--no-read-back").code == 0
+    assert shell("settings", "set", ID, f"deleteAt={text}", "--no-read-back").code == 0
+    assert written(stub) == [{"deleteAt": moment}] * 2
+
+
+@pytest.mark.parametrize(
+    ("zone", "text", "moment"),
+    [
+        ("UTC", "2027-01-31", "2027-01-31T23:59:59.000Z"),
+        ("UTC", "2027-01-31 18:00", "2027-01-31T18:00:00.000Z"),
+        ("America/New_York", "2027-01-31", "2027-02-01T04:59:59.000Z"),
+        ("America/New_York", "2027-07-31T18:00:30", "2027-07-31T22:00:30.000Z"),
+        ("Asia/Tokyo", "2027-01-31 08:00", "2027-01-30T23:00:00.000Z"),
+    ],
+)
+def test_a_time_without_a_zone_is_local_and_a_date_means_its_end(
+    stub: FakeApi, shell: Shell, monkeypatch: pytest.MonkeyPatch, zone: str, text: str, moment: str
+) -> None:
+    import time
+
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert shell("settings", "set", ID, "--expires", text, "--no-read-back").code == 0
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert written(stub) == [{"deleteAt": moment}]

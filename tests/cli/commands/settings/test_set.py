@@ -1,0 +1,292 @@
+"""``docshare settings set`` and ``clear`` on a real server: what a line says is what the file has afterwards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cast import Person, World
+from tests.support.shell import Ended, Shell
+
+Desk = Callable[[Person], Shell]
+
+SECRET = "sesam öffne dich"
+FORM = [{"key": "mail", "label": "Your mail", "type": "email", "required": True}]
+
+
+@pytest.fixture
+def shell(desk: Desk, world: World) -> Shell:
+    """Pia, on Pro."""
+    return desk(world.pia)
+
+
+@pytest.fixture
+def file(world: World) -> str:
+    """The short id of a file of Pia's, of three pages."""
+    return str(world.pia.upload()["shortId"])
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    path = tmp_path / "secret.txt"
+    path.write_text(f"{SECRET}\n")
+    return path
+
+
+def stored(world: World, file: str) -> dict[str, Any]:
+    answer: dict[str, Any] = world.pia.get(f"/api/v1/files/{file}").get_json()
+    return answer
+
+
+def done(shell: Shell, *line: str | Path, **more: Any) -> Ended:
+    ended = shell("settings", *line, **more)
+    assert ended.code == 0, ended.err
+    return ended
+
+
+# --- every option ----------------------------------------------------------------------------------------------------
+
+# option and value -> what the File object shows of it
+OPTIONS: list[tuple[list[str], dict[str, Any]]] = [
+    (["--mode", "flipbook"], {"viewerMode": "flipbook"}),
+    (["--no-download"], {"allowDownload": False}),
+    (["--download"], {"allowDownload": True}),
+    (["--hide-expiry"], {"showExpiry": False}),
+    (["--show-expiry"], {"showExpiry": True}),
+    (["--expires", "10d"], {"deleteAt": "2026-10-01T14:13:20.000Z"}),
+    (["--expires", "2027-01-31T18:00:00+02:00"], {"deleteAt": "2027-01-31T16:00:00.000Z"}),
+    (["--views", "5"], {"viewLimit": 5}),
+    (["--pages", "2-3"], {"pageRange": {"from": 2, "to": 3}}),
+    (["--pages", "2"], {"pageRange": {"from": 2, "to": 2}}),
+    (["--require-email"], {"requireEmail": True}),
+    (
+        ["--email-domain", "Example.com", "--email-domain", "b.org"],
+        {"gateDomains": ["example.com", "b.org"], "requireEmail": True},
+    ),
+    (["--notify"], {"notifyOnView": True}),
+    (["--watermark"], {"watermark": True}),
+    (["--receipt"], {"askReceipt": True}),
+    (["--slug", "q3-offer"], {"slug": "q3-offer"}),
+    (["--comments"], {"commentsEnabled": True}),
+    (["--comments-public"], {"commentsAllowPublic": True}),
+    (["--notify-comments"], {"notifyOnComment": True}),
+    (["--marks"], {"marksEnabled": True}),
+    (["--annotations"], {"annotationsEnabled": True}),
+    (["--ga4", "G-ABCDEF1234"], {"viewerSettings": {"ga4Id": "G-ABCDEF1234"}}),
+    (["--brand", "#ff0044"], {"viewerSettings": {"brand": {"accentColor": "#ff0044"}}}),
+    (
+        ["--cta-label", "Book", "--cta-url", "https://x.example/"],
+        {"viewerSettings": {"cta": {"label": "Book", "url": "https://x.example/"}}},
+    ),
+    (["--watermark-opacity", "0.3"], {"viewerSettings": {"watermarkStyle": {"opacity": 0.3}}}),
+    (["--background", "dusk"], {"viewerSettings": {"background": {"type": "gradient", "preset": "dusk"}}}),
+    (["--background", "#123456"], {"viewerSettings": {"background": {"color": "#123456"}}}),
+    (["--set", "notifyOnView=true", "--set", "flip.rtl=true"],
+     {"notifyOnView": True, "viewerSettings": {"flip": {"rtl": True}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "shown"), OPTIONS, ids=lambda value: " ".join(value) if value else "")
+def test_an_option_sets_its_setting(
+    shell: Shell, world: World, file: str, options: list[str], shown: dict[str, Any]
+) -> None:
+    assert done(shell, "set", file, *options).out == ""
+    assert shown.items() <= stored(world, file).items()
+
+
+def test_a_form_comes_from_a_file_and_goes_with_none(shell: Shell, world: World, file: str, tmp_path: Path) -> None:
+    (tmp_path / "form.json").write_text(json.dumps(FORM))
+    done(shell, "set", file, "--gate", tmp_path / "form.json")
+    assert stored(world, file)["gateFields"] == FORM
+    done(shell, "set", file, "--gate", "none")
+    assert "gateFields" not in stored(world, file)
+
+
+@pytest.mark.parametrize(
+    ("line", "asks", "warned"),
+    [
+        (["--email-domain", "a.org"], True, False),
+        (["--email-domain", "a.org", "--no-require-email"], False, True),
+        (["--email-domain", "a.org", "--set", "requireEmail=false"], False, True),
+        (["gateDomains=a.org"], False, True),
+        (["gateDomains=a.org", "requireEmail=true"], True, False),
+        (["gateDomains:=[]"], False, False),
+    ],
+)
+def test_domains_come_with_the_question_for_an_address_or_with_a_warning(
+    shell: Shell, world: World, file: str, line: list[str], asks: bool, warned: bool
+) -> None:
+    told = done(shell, "set", file, *line, "--strict").err
+    assert stored(world, file)["requireEmail"] is asks
+    assert ("keep nobody out" in told) is warned
+
+
+def test_taking_the_question_away_from_domains_is_warned_of(shell: Shell, world: World, file: str) -> None:
+    done(shell, "set", file, "--email-domain", "a.org")
+    told = done(shell, "set", file, "--no-require-email", "--json")
+    assert "keep nobody out" in told.err
+    assert any("keep nobody out" in warning for warning in told.json["warnings"])
+
+
+def test_what_a_form_does_to_the_question_for_an_address_is_told(
+    shell: Shell, world: World, file: str, tmp_path: Path
+) -> None:
+    (tmp_path / "form.json").write_text(json.dumps(FORM))
+    assert "asked for an e-mail address now" in done(shell, "set", file, "--gate", tmp_path / "form.json").err
+    assert "--no-require-email" in done(shell, "set", file, "--gate", "none").err
+    assert stored(world, file)["requireEmail"] is True
+    done(shell, "set", file, "--gate", tmp_path / "form.json")
+    assert "still asked" not in done(shell, "set", file, "--gate", "none", "--no-require-email").err
+    assert stored(world, file)["requireEmail"] is False
+
+
+def test_never_takes_the_expiry_away(shell: Shell, world: World, file: str) -> None:
+    done(shell, "set", file, "--expires", "7d")
+    done(shell, "set", file, "--expires", "never")
+    assert "deleteAt" not in stored(world, file)
+
+
+# --- key=value -------------------------------------------------------------------------------------------------------
+
+WORDS: list[tuple[str, dict[str, Any]]] = [
+    ("viewerMode=magazine", {"viewerMode": "magazine"}),
+    ("allowDownload=false", {"allowDownload": False}),
+    ("viewLimit=7", {"viewLimit": 7}),
+    ("viewLimit:=7", {"viewLimit": 7}),
+    ("pageRange=1-2", {"pageRange": {"from": 1, "to": 2}}),
+    ('pageRange:={"from":1,"to":2}', {"pageRange": {"from": 1, "to": 2}}),
+    ("gateDomains=a.org,b.org", {"gateDomains": ["a.org", "b.org"]}),
+    ("deleteAt=2027-01-01T00:00:00Z", {"deleteAt": "2027-01-01T00:00:00.000Z"}),
+    ("flip.speedMs=300", {"viewerSettings": {"flip": {"speedMs": 300}}}),
+    ("viewerSettings.flip.speedMs=300", {"viewerSettings": {"flip": {"speedMs": 300}}}),
+    ('flip:={"speedMs":300,"sound":true}', {"viewerSettings": {"flip": {"speedMs": 300, "sound": True}}}),
+    ('viewerSettings:={"page":{"shadow":3}}', {"viewerSettings": {"page": {"shadow": 3}}}),
+    ("background.gradient=sand", {"viewerSettings": {"background": {"preset": "sand"}}}),
+    ("watermarkStyle.opacity=0.5", {"viewerSettings": {"watermarkStyle": {"opacity": 0.5}}}),
+    ("ga4Id=G-ABCDEF1234", {"viewerSettings": {"ga4Id": "G-ABCDEF1234"}}),
+]
+
+
+@pytest.mark.parametrize(("word", "shown"), WORDS, ids=[word for word, _ in WORDS])
+def test_a_word_sets_any_setting_by_its_type(
+    shell: Shell, world: World, file: str, word: str, shown: dict[str, Any]
+) -> None:
+    done(shell, "set", file, word)
+    assert shown.items() <= stored(world, file).items()
+
+
+@pytest.mark.parametrize("word", ["gateFields=@{}", "gateFields:=@{}"])
+def test_a_value_can_stand_in_a_file(shell: Shell, world: World, file: str, tmp_path: Path, word: str) -> None:
+    (tmp_path / "form.json").write_text(json.dumps(FORM))
+    done(shell, "set", file, word.format(tmp_path / "form.json"))
+    assert stored(world, file)["gateFields"] == FORM
+
+
+# --- files of settings -----------------------------------------------------------------------------------------------
+
+
+def test_settings_come_from_json_toml_and_stdin_and_the_line_goes_before_them(
+    shell: Shell, world: World, file: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.json").write_text('{"viewLimit": 3, "slug": "from-file", "viewerSettings": {"flip": {"rtl": true}}}')
+    done(shell, "set", file, "--from-file", tmp_path / "a.json", "--slug", "from-line")
+    assert {"viewLimit": 3, "slug": "from-line"}.items() <= stored(world, file).items()
+    (tmp_path / "b.toml").write_text(
+        'viewLimit = 4\ndeleteAt = 2027-03-01T12:00:00Z\n"page.shadow" = 3\n[flip]\nspeedMs = 300\n'
+    )
+    done(shell, "set", file, "--from-file", tmp_path / "b.toml")
+    assert stored(world, file)["viewerSettings"] == {"page": {"shadow": 3}, "flip": {"speedMs": 300, "rtl": True}}
+    assert stored(world, file)["deleteAt"] == "2027-03-01T12:00:00.000Z"
+    done(shell, "set", file, "--from-file", "-", stdin=b'{"viewLimit": 5}')
+    done(shell, "set", file, "--from-file", "-", stdin=b"askReceipt = true")
+    assert {"viewLimit": 5, "askReceipt": True}.items() <= stored(world, file).items()
+
+
+def test_an_expiry_on_the_line_goes_before_never_in_the_file(
+    shell: Shell, world: World, file: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.json").write_text('{"neverExpire": true}')
+    done(shell, "set", file, "--from-file", tmp_path / "a.json", "--expires", "1d")
+    assert stored(world, file)["deleteAt"] == "2026-09-22T14:13:20.000Z"
+
+
+# --- the password ----------------------------------------------------------------------------------------------------
+
+
+def test_the_password_in_a_file_protects_and_stands_in_no_output(
+    shell: Shell, world: World, file: str, secret: Path
+) -> None:
+    line = ("set", file, "--password-file", secret, "--slug", "q3", "--diff", "-vv")
+    shell.tty = True
+    told = done(shell, *line)
+    shell.tty = False
+    for ended in (told, done(shell, *line, "--json"), done(shell, *line, "-n")):
+        assert SECRET not in ended.out + ended.err
+    assert stored(world, file)["protected"] is True
+    assert done(shell, *line, "--json").json["sent"] == {"slug": "q3", "password": "***"}
+
+
+def test_the_password_can_come_from_stdin(shell: Shell, world: World, file: str) -> None:
+    done(shell, "set", file, "--password-file", "-", stdin=b"open\n")
+    assert stored(world, file)["protected"] is True
+
+
+@pytest.mark.parametrize("raw", [b"", b"\n"])
+def test_an_empty_password_file_is_an_error_and_changes_nothing(
+    shell: Shell, world: World, file: str, secret: Path, raw: bytes
+) -> None:
+    done(shell, "set", file, "--password-file", secret)
+    secret.write_bytes(raw)
+    ended = shell("settings", "set", file, "--password-file", secret, "--slug", "x")
+    assert ended.code == 2
+    assert "settings clear FILE password" in ended.err
+    assert stored(world, file)["protected"] is True
+    assert "slug" not in stored(world, file)
+
+
+# --- clear -----------------------------------------------------------------------------------------------------------
+
+
+def test_clear_words_take_each_setting_away(shell: Shell, world: World, file: str, secret: Path) -> None:
+    form = "gateFields:=" + json.dumps(FORM)
+    done(shell, "set", file, "--password-file", secret, "--slug", "q3", "--pages", "1-2", "--views", "3", form,
+         "--email-domain", "a.org", "--expires", "1d", "--background", "dusk")  # fmt: skip
+    before = stored(world, file)
+    done(shell, "clear", file, "password", "slug", "gate", "page-range", "view-limit", "expiry", "domains", "viewer")
+    after = stored(world, file)
+    assert before.keys() - after.keys() == {
+        "slug", "deleteAt", "viewLimit", "gateFields", "gateDomains", "pageRange",
+    }  # fmt: skip
+    assert (before["protected"], after["protected"], after["viewerSettings"]) == (True, False, {})
+
+
+def test_clear_knows_keys_and_blocks_and_leaves_the_rest(shell: Shell, world: World, file: str) -> None:
+    done(shell, "set", file, "flip.speedMs=300", "flip.rtl=true", "page.shadow=3", "--notify", "--mode", "swipe")
+    done(shell, "clear", file, "page", "flip.speedMs", "notifyOnView", "viewerMode")
+    after = stored(world, file)
+    assert after["viewerSettings"] == {"flip": {"rtl": True}}
+    assert (after["notifyOnView"], after["viewerMode"]) == (False, "standard")
+
+
+def test_clearing_works_on_a_plan_that_could_not_set(desk: Desk, world: World, file: str) -> None:
+    from docshare.contract.plans import Plan
+    from docshare.server.services.accounts import accounts
+
+    pia = desk(world.pia)
+    done(pia, "set", file, "--slug", "q3", "--pages", "1-2", "brand.accentColor=#ff0000")
+    accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
+    done(pia, "clear", file, "slug", "page-range", "brand")
+    assert not {"slug", "pageRange"} & stored(world, file).keys()
+    assert stored(world, file)["viewerSettings"] == {}
+
+
+def test_null_clears_too(shell: Shell, world: World, file: str) -> None:
+    done(shell, "set", file, "--slug", "q3", "--views", "4", "--expires", "1d", "flip.speedMs=300", "page.shadow=3")
+    done(shell, "set", file, "slug=null", "viewLimit:=null", "deleteAt=null", "flip=null", "page.shadow=null")
+    after = stored(world, file)
+    assert not {"slug", "viewLimit", "deleteAt"} & after.keys()
+    assert after["viewerSettings"] == {}

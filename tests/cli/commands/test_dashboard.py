@@ -1,0 +1,138 @@
+"""``docshare dashboard``: the owner's pages in the browser, signed in where the server is on this machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.support.served import Served, docshare, home, served
+from tests.support.shell import Shell
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server of its own, with the accounts owner@example.com and ada@example.com."""
+    folder = tmp_path_factory.mktemp("house")
+    with served(folder) as server:
+        made = docshare("admin", "--data", str(server.data_dir), "account", "create", "ada@example.com",
+                        env=home(folder))  # fmt: skip
+        assert made.returncode == 0, made.stderr
+        yield server
+
+
+@pytest.fixture
+def seated(shell: Shell) -> Shell:
+    """Somebody at a desktop."""
+    shell.tty = True
+    shell.env["DISPLAY"] = ":0"
+    shell.env["NO_COLOR"] = "1"
+    return shell
+
+
+def whom(link: str) -> str:
+    """The library's page after the link was opened and its button pressed, as the browser would."""
+    with requests.Session() as browser:
+        assert browser.get(link, timeout=20).status_code == 200
+        landed = browser.post(link, timeout=20)
+        assert landed.url.endswith("/files")
+        return landed.text
+
+
+def test_it_opens_the_pages_of_the_first_account_signed_in(house: Served, seated: Shell) -> None:
+    done = seated("dashboard", "--data", house.data_dir)
+    assert done.code == 0, done.err
+    (link,) = seated.opened
+    assert done.out == f"{link}\n"
+    assert link.startswith(f"{house.url}/login/")
+    assert "owner@example.com" in whom(link)
+
+
+def test_another_account_can_be_named(house: Served, seated: Shell) -> None:
+    done = seated("dashboard", "--email", "ada@example.com", "--json", "--data", house.data_dir)
+    assert done.json == {"url": seated.opened[0], "account": "ada@example.com", "opened": True}
+    assert "ada@example.com" in whom(done.json["url"])
+
+
+def test_each_call_makes_a_link_of_its_own_that_works_once(house: Served, shell: Shell) -> None:
+    first, second = (shell("dashboard", "--data", house.data_dir).out.strip() for _ in range(2))
+    assert first != second
+    whom(first)
+    assert requests.post(first, timeout=20).status_code == 410
+    whom(second)
+
+
+@pytest.mark.parametrize("how", ["print", "pipe", "ssh", "ci", "no desktop"])
+def test_where_nobody_could_see_a_browser_it_only_prints(
+    house: Served, seated: Shell, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("docshare.cli.commands.browse.sys.platform", "linux")
+    match how:
+        case "pipe":
+            seated.tty = False
+        case "ssh":
+            seated.env["SSH_CONNECTION"] = "203.0.113.7 1 198.51.100.4 22"
+        case "ci":
+            seated.env["CI"] = "true"
+        case "no desktop":
+            del seated.env["DISPLAY"]
+    done = seated("dashboard", *(["--print"] if how == "print" else []), "--data", house.data_dir)
+    assert (done.code, seated.opened) == (0, [])
+    assert done.out.startswith(f"{house.url}/login/")
+
+
+def test_the_server_of_the_address_in_effect_is_found_without_data(house: Served, shell: Shell) -> None:
+    env = {"DOCSHARE_DATA_DIR": str(house.data_dir), "DOCSHARE_URL": house.url}
+    assert shell("dashboard", env=env).out.startswith(f"{house.url}/login/")
+
+
+@pytest.mark.parametrize("url", ["https://docs.example", "https://docs.example/", "http://docs.example"])
+def test_of_a_server_elsewhere_it_opens_the_library(seated: Shell, url: str) -> None:
+    done = seated("dashboard", "--json", env={"DOCSHARE_URL": url})
+    library = f"{url.rstrip('/')}/files"
+    assert (done.code, done.json) == (0, {"url": library, "opened": True})
+    assert seated.opened == [library]
+
+
+def test_it_needs_no_credential(shell: Shell) -> None:
+    del shell.env["DOCSHARE_TOKEN"]
+    done = shell("dashboard", "--format", "ids", env={"DOCSHARE_URL": "https://docs.example"})
+    assert (done.code, done.out) == (0, "https://docs.example/files\n")
+
+
+def test_nobody_is_signed_in_on_a_server_elsewhere(seated: Shell) -> None:
+    done = seated("dashboard", "--email", "ada@example.com", env={"DOCSHARE_URL": "https://docs.example"})
+    assert (done.code, done.out, seated.opened) == (2, "", [])
+    assert "only a server on this machine" in done.err
+    assert "--data DIR" in done.err
+
+
+def test_an_unknown_account_is_not_found(house: Served, seated: Shell) -> None:
+    done = seated("dashboard", "--email", "nobody@example.com", "--data", house.data_dir)
+    assert (done.code, done.out, seated.opened) == (3, "", [])
+    assert "no account of nobody@example.com" in done.err
+
+
+def test_where_no_server_runs_it_says_how_to_start_one(seated: Shell, tmp_path: Path) -> None:
+    done = seated("dashboard", "--data", tmp_path / "empty")
+    assert (done.code, done.out, seated.opened) == (11, "", [])
+    assert "docshare serve" in done.err
+    assert not (tmp_path / "empty").exists()
+
+
+def test_the_link_is_written_nowhere_on_the_machine(house: Served, shell: Shell) -> None:
+    """Not in the files of the command, and on the server only as a digest."""
+    token = shell("dashboard", "--data", house.data_dir).out.strip().rpartition("/")[2].encode()
+    places = [path for folder in (shell.home, house.data_dir) for path in folder.rglob("*") if path.is_file()]
+    assert places
+    assert [path for path in places if token in path.read_bytes()] == []
+
+
+def test_a_dry_run_names_the_account_and_makes_no_link(house: Served, seated: Shell) -> None:
+    (row,) = seated("dashboard", "-n", "--json", "--data", house.data_dir).json
+    assert (row["method"], row["path"]) == ("POST", "/_admin")
+    assert json.loads(row["body"]) == {"command": "login-link", "args": {"email": "owner@example.com"}}
+    assert seated.opened == []

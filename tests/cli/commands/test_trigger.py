@@ -1,0 +1,288 @@
+"""``docshare trigger`` against a real server: what is said, what is waited for, and where it is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from docshare.cli.framework.admin_channel import RunningServer
+from docshare.contract.problems import Problem
+from tests.support.fakefeed import Answer, FakeApi, FakeTime
+from tests.support.pdfs import simple_pdf
+from tests.support.served import Served, docshare, home, served
+from tests.support.shell import Ended, Shell
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server of its own, with its data directory."""
+    with served(tmp_path_factory.mktemp("house")) as server:
+        yield server
+
+
+class Desk:
+    """Somebody at the machine of the server. ``files``: what they have uploaded."""
+
+    def __init__(self, house: Served, shell: Shell) -> None:
+        self.house, self.shell = house, shell
+        self.data = house.data_dir
+        self._session = requests.Session()
+        self._session.headers.update(house.headers)
+        self.made = self._api("POST", "", files={"file": ("deck.pdf", simple_pdf(pages=5))})
+
+    def _api(self, method: str, path: str, **more: Any) -> Any:
+        answer = self._session.request(method, f"{self.house.url}/api/v1/files{path}", timeout=20, **more)
+        assert answer.ok, answer.text
+        return answer.json() if answer.content else None
+
+    def settings(self, **values: Any) -> None:
+        self._api("PUT", f"/{self.made['uuid']}/settings", json=values)
+
+    def activity(self) -> list[dict[str, Any]]:
+        """What is on record of the file, oldest first."""
+        path = f"{self.house.url}/api/v1/activity?file={self.made['uuid']}&limit=100"
+        rows: list[dict[str, Any]] = self._session.get(path, timeout=20).json()
+        return rows[::-1]
+
+    def listen(self, url: str) -> None:
+        """Have deliveries of the file sent to ``url`` for a minute."""
+        key = (self.data / "instance.key").read_text().strip()
+        body = {"command": "listen start", "args": {"url": url, "file": self.made["uuid"]}}
+        headers = {"Authorization": f"Instance {key}"}
+        answer = requests.post(f"{self.house.url}/_admin", json=body, headers=headers, timeout=20)
+        assert answer.ok, answer.text
+
+    def trigger(self, *words: str) -> Ended:
+        """Run the command on fake time."""
+        return self.shell("trigger", words[0], "--file", self.made["shortId"], "--data", self.data, *words[1:])
+
+
+@pytest.fixture
+def desk(house: Served, shell: Shell) -> Iterator[Desk]:
+    desk = Desk(house, shell)
+    yield desk
+    desk._session.close()
+
+
+def test_burning_takes_the_name_of_the_file_as_consent(desk: Desk) -> None:
+    desk.settings(viewLimit=1)
+    named = desk.made["shortId"]
+    refused = desk.trigger("file.burned")
+    assert (refused.code, f"--confirm {named}" in refused.err) == (2, True)
+    assert desk.trigger("file.burned", "--confirm", "other").code == 2
+    done = desk.trigger("file.burned", "--confirm", named, "--json")
+    assert (done.code, done.rows[0]["event"]) == (0, "file.burned")
+
+
+# --- what is said ----------------------------------------------------------------------------------------------------
+
+
+def test_json_is_the_row_of_the_activity_feed_and_the_deliveries(desk: Desk) -> None:
+    done = desk.trigger("file.viewed", "--set", "pagesViewed=2", "--set", "timeMs=5000", "--json")
+    assert done.code == 0, done.err
+    (found,) = done.rows
+    assert found.pop("deliveries") == []
+    assert [found] == desk.activity()
+    assert (found["data"]["pagesViewed"], found["data"]["timeMs"]) == (2, 5000)
+
+
+def test_a_pipe_gets_a_line_an_event(desk: Desk) -> None:
+    number, event, timestamp, data, deliveries = desk.trigger("file.downloaded").out.rstrip("\n").split("\t")
+    (row,) = desk.activity()
+    assert (int(number), event, timestamp, json.loads(data)) == (
+        row["id"], "file.downloaded", row["timestamp"], row["data"],
+    )  # fmt: skip
+    assert deliveries == "[]"
+    assert desk.trigger("file.downloaded", "--format", "ids").out.strip().isdigit()
+
+
+def test_a_person_reads_what_happened_and_whether_anybody_is_told(desk: Desk, api: FakeApi) -> None:
+    desk.shell.tty = True
+    assert desk.trigger("file.viewed", "--no-color").out == "file.viewed  deck.pdf  no webhook asks for it\n"
+    desk.listen(f"{api.url}/api/v1/hook")
+    assert desk.trigger("file.viewed", "--no-color").out == "file.viewed  deck.pdf  1 delivery\n"
+
+
+def test_it_can_happen_several_times_with_a_pause_between(desk: Desk, time: FakeTime) -> None:
+    desk.settings(askReceipt=True)
+    done = desk.trigger("receipt.confirmed", "--count", "3", "--every", "2s", "--set", "name=Ann", "--json")
+    assert [row["data"]["name"] for row in done.rows] == ["Ann"] * 3
+    assert [row["id"] for row in desk.activity()] == [row["id"] for row in done.rows]
+    assert time.passed == 4
+
+
+def test_values_can_come_from_a_file_and_set_wins(desk: Desk, tmp_path: Path) -> None:
+    desk.settings(gateFields=[
+        {"key": "who", "label": "You", "type": "email", "required": True},
+        {"key": "firm", "label": "Firm", "type": "company", "required": True},
+    ])  # fmt: skip
+    (tmp_path / "values.json").write_text(json.dumps({"email": "a@b.example", "fields": {"firm": "Acme"}}))
+    line = ("gate.completed", "--raw", str(tmp_path / "values.json"), "--set", "fields.firm=Other", "--json")
+    (row,) = desk.trigger(*line).rows
+    assert row["data"]["fields"] == {"who": "a@b.example", "firm": "Other"}
+
+
+def test_a_file_can_be_named_by_its_link_or_slug(desk: Desk) -> None:
+    slug = f"deck-{desk.made['shortId'].lower()}"
+    desk.settings(slug=slug)
+    for word in (desk.made["uuid"], desk.made["shareUrl"], f"slug:{slug}"):
+        assert desk.shell("trigger", "file.viewed", "--file", word, "--data", desk.data).code == 0
+    assert len(desk.activity()) == 3
+
+
+def test_a_dry_run_says_what_would_happen_and_changes_nothing(desk: Desk) -> None:
+    found = desk.trigger("file.viewed", "--set", "pagesViewed=2", "-n", "--json").json
+    assert found == {
+        "event": "file.viewed",
+        "fileUuid": desk.made["uuid"],
+        "fileName": "deck.pdf",
+        "link": desk.made["shareUrl"],
+        "values": {"pagesViewed": 2, "timeMs": 40_000},
+    }
+    assert desk.trigger("content.replaced", "-n").code == 0
+    assert desk.activity() == []
+
+
+# --- waiting for the delivery ----------------------------------------------------------------------------------------
+
+
+def waited(desk: Desk, tmp_path: Path, *words: str) -> Ended:
+    """The command in a process of its own, since the server delivers in real time."""
+    line = ("trigger", "file.downloaded", "--file", desk.made["shortId"], "--data", str(desk.data), "--wait")
+    done = docshare(*line, *words, env=home(tmp_path / "user"))
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def test_waiting_shows_the_attempt_that_delivered_it(desk: Desk, api: FakeApi, tmp_path: Path) -> None:
+    api.on("POST", "/hook", Answer({}, 204))
+    desk.listen(f"{api.url}/api/v1/hook")
+    done = waited(desk, tmp_path, "--json")
+    assert done.code == 0, done.err
+    (row,) = done.rows
+    (delivery,) = row["deliveries"]
+    assert (delivery["state"], delivery["attempts"][0]["status"]) == ("delivered", 204)
+    (heard,) = api.asked("POST", "/hook")
+    assert json.loads(heard.body) == {key: row[key] for key in ("event", "timestamp", "data")}
+    happened, answered = waited(desk, tmp_path, "--format", "table").lines
+    assert happened == "file.downloaded  deck.pdf  1 delivery"
+    assert answered.startswith(f"  {api.url}/api/v1/hook  204 in ")
+
+
+def test_waiting_for_what_is_not_delivered_ends_with_13(desk: Desk, api: FakeApi, tmp_path: Path) -> None:
+    api.on("POST", "/hook", Answer({}, 500))
+    desk.listen(f"{api.url}/api/v1/hook")
+    done = waited(desk, tmp_path, "--json")
+    assert (done.code, done.rows[0]["deliveries"][0]["state"]) == (13, "queued")
+    assert "not delivered to" in done.err
+    assert "500" in done.err
+    assert "tried again at" in done.err
+
+
+def test_waiting_where_nobody_asks_for_it_ends_with_13(desk: Desk, tmp_path: Path) -> None:
+    done = waited(desk, tmp_path)
+    assert (done.code, "no webhook asks for file.downloaded of this file" in done.err) == (13, True)
+
+
+# --- where it is refused ---------------------------------------------------------------------------------------------
+
+
+def test_a_server_elsewhere_has_no_trigger(shell: Shell, api: FakeApi) -> None:
+    done = shell("trigger", "file.viewed", "--file", "aB3dE5fG7h01", env={"DOCSHARE_URL": "https://docs.example"})
+    assert (done.code, done.out) == (2, "")
+    assert "remote instances have no trigger" in done.err
+    assert "webhooks test, sample or replay" in done.err
+    assert api.heard == []
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        (("note.created",), 7, "commentsEnabled=true commentsAllowPublic=true"),
+        (("gate.completed",), 7, "requireEmail=true"),
+        (("file.burned", "--yes"), 7, "viewLimit=1"),
+        (("file.viewed", "--variant", "label:None"), 3, ""),
+    ],
+)
+def test_what_the_file_does_not_allow_has_its_code_and_hint(
+    desk: Desk, words: tuple[str, ...], code: int, hint: str
+) -> None:
+    done = desk.trigger(*words)
+    assert (done.code, done.out, hint in done.err) == (code, "", True), done.err
+    assert desk.activity() == []
+
+
+def test_what_destroys_something_needs_consent(desk: Desk) -> None:
+    desk.settings(viewLimit=1)
+    for kind in ("file.burned", "content.replaced"):
+        done = desk.trigger(kind)
+        assert (done.code, done.out) == (2, "")
+    assert desk.trigger("file.viewed").code == 7
+    assert desk.activity() == []
+    assert desk.trigger("content.replaced", "--yes").code == 0
+    assert desk.trigger("file.burned", "--yes").code == 0
+    assert [row["event"] for row in desk.activity()] == ["content.replaced", "file.burned"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("file.seen",), "There is no event kind 'file.seen'."),
+        (("webhook.test",), "There is no event kind 'webhook.test'."),
+        (("file.viewed", "--set", "pages=3"), "Keys: pagesViewed, timeMs, email, fields.NAME."),
+        (("file.viewed", "--set", "timeMs=long"), "timeMs: 'long' is not a whole number"),
+        (("file.viewed", "--set", "timeMs"), "write key=value"),
+        (("file.viewed", "--count", "0"), "--count"),
+        (("file.viewed", "--every", "soon"), "soon"),
+        (("file.viewed", "--raw", "missing.json"), "cannot read"),
+        (("file.viewed", "--raw", "list.json"), "holds no object"),
+        (("file.viewed", "--raw", "deep.json"), "is no text and no whole number"),
+        (("file.viewed", "--raw", "bad.json"), "is no JSON"),
+    ],
+)
+def test_a_line_that_makes_no_sense_ends_with_2(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+) -> None:
+    for name, content in (("list", "[]"), ("deep", '{"timeMs": {"a": {"b": 1}}}'), ("bad", "{")):
+        (tmp_path / f"{name}.json").write_text(content)
+    monkeypatch.chdir(tmp_path)
+    done = desk.trigger(*words)
+    assert (done.code, done.out, said in done.err) == (2, "", True), done.err
+    assert desk.activity() == []
+
+
+def test_a_webhook_that_was_deleted_before_anybody_looked_is_no_failure(
+    desk: Desk, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.on("POST", "/hook", Answer({}, 204))
+    desk.listen(f"{api.url}/api/v1/hook")
+    ask = RunningServer.tell
+
+    def tell(self: RunningServer, command: str, args: dict[str, str]) -> Any:
+        if command == "deliveries show":
+            raise Problem("not_found", "There is no such delivery.")
+        return ask(self, command, args)
+
+    monkeypatch.setattr(RunningServer, "tell", tell)
+    done = desk.trigger("file.downloaded", "--wait", "--json")
+    assert (done.code, done.rows[0]["deliveries"]) == (0, [])
+    assert "nobody knows what they got: 1 of the webhooks" in done.err
+
+
+def test_without_a_file_nothing_happens(shell: Shell, tmp_path: Path) -> None:
+    done = shell("trigger", "file.viewed", "--data", tmp_path)
+    assert (done.code, "name the file with --file" in done.err) == (2, True)
+
+
+def test_without_a_server_it_happens_but_nobody_waits(shell: Shell, tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        files = {"file": ("deck.pdf", simple_pdf())}
+        made = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=files, timeout=20).json()
+    line = ("trigger", "file.viewed", "--file", made["shortId"], "--data", server.data_dir)
+    done = shell(*line, "--wait")
+    assert (done.code, done.out, "no docshare server runs" in done.err) == (11, "", True)
+    assert [row["event"] for row in shell(*line, "--json").rows] == ["file.viewed"]

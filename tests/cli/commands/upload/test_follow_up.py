@@ -1,0 +1,296 @@
+"""``qr``, ``open``, ``whoami``, and progress."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docshare.cli.framework.context import Context, current
+from docshare.cli.terminal.progress import Progress, mode
+from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime
+from tests.support.shell import TOKEN, Ended, Shell
+
+ID = "aB3dE5fG7hJ9"
+LINK = f"https://docs.example/{ID}"
+PNG = b"\x89PNG\r\n\x1a\n rest"
+
+
+@pytest.fixture
+def shared(api: FakeApi) -> FakeApi:
+    api.on("GET", f"/files/{ID}", {"uuid": UUID.format(1), "shortId": ID, "slug": "offer", "shareUrl": LINK})
+    api.on("GET", f"/files/{ID}/qr-code", Answer(PNG, 200, {"Content-Type": "image/png"}))
+    return api
+
+
+# --- qr ----------------------------------------------------------------------------------------------------------
+
+
+def decoded(drawing: str, tmp_path: Path, dark: str) -> str:
+    """What a phone would read from the drawing: its half blocks as pixels, read by zbar."""
+    from PIL import Image
+
+    halves = {" ": (0, 0), "▀": (1, 0), "▄": (0, 1), "█": (1, 1)}
+    lines = drawing.splitlines()
+    image = Image.new("L", (len(lines[0]) + 8, 2 * len(lines) + 8), 255)
+    for y, line in enumerate(lines):
+        for x, char in enumerate(line):
+            for half in (0, 1):
+                lit = halves[char][half]
+                black = lit if dark == "lit" else not lit
+                image.putpixel((x + 4, 2 * y + half + 4), 0 if black else 255)
+    path = tmp_path / "code.png"
+    image.resize((image.width * 6, image.height * 6), Image.Resampling.NEAREST).save(path)
+    return subprocess.run(["zbarimg", "-q", "--raw", path], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize(("options", "dark"), [([], "unlit"), (["--invert"], "lit")])
+def test_the_drawing_holds_the_short_link(
+    shared: FakeApi, shell: Shell, tmp_path: Path, options: list[str], dark: str
+) -> None:
+    shell.tty = True
+    done = shell("qr", ID, *options)
+    assert decoded(done.out, tmp_path, dark) == f"{LINK}?via=qr"
+    assert (len(done.lines[0]), len(done.lines)) == (33, 17)
+
+
+def test_a_terminal_that_is_too_narrow_is_told(shared: FakeApi, shell: Shell) -> None:
+    shell.tty = True
+    shell.env["COLUMNS"] = "30"
+    done = shell("qr", ID)
+    assert (done.code, done.out) == (2, "")
+    assert "needs 33 columns" in done.err
+
+
+def test_a_file_of_another_format_is_2_and_asks_nobody(shared: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    refused = shell("qr", ID, "-o", tmp_path / "my code.svg")
+    assert (refused.code, shared.heard, list(tmp_path.glob("*.svg"))) == (2, [], [])
+    assert "my code.png'" in refused.err
+
+
+def test_the_png_is_the_servers(shared: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    assert shell("qr", ID, "-o", tmp_path / "code.png").out == f"{tmp_path / 'code.png'}\n"
+    assert (tmp_path / "code.png").read_bytes() == PNG
+    assert [heard.path for heard in shared.heard] == [f"/files/{ID}/qr-code"]
+
+
+def test_a_terminal_gets_no_png(shared: FakeApi, shell: Shell) -> None:
+    shell.tty = True
+    assert shell("qr", ID, "-o", "-").code == 2
+    assert shared.heard == []
+
+
+def test_json_tells_the_link(shared: FakeApi, shell: Shell) -> None:
+    assert shell("qr", ID, "--json").json == {"url": f"{LINK}?via=qr"}
+
+
+# --- open --------------------------------------------------------------------------------------------------------
+
+
+def test_the_browser_gets_the_link_and_stdout_too(shared: FakeApi, shell: Shell) -> None:
+    shell.tty = True
+    shell.env["BROWSER"] = "firefox"
+    assert shell("open", ID).out == f"{LINK}\n"
+    assert shell.opened == [LINK]
+
+
+@pytest.mark.parametrize("env", [{"CI": "1"}, {"SSH_CONNECTION": "x"}, {"BROWSER": ""}])
+def test_where_no_browser_can_show_the_link_is_only_printed(shared: FakeApi, shell: Shell, env: dict[str, str]) -> None:
+    shell.tty = True
+    shell.env |= {"BROWSER": "firefox"} | env
+    assert shell("open", ID).out == f"{LINK}\n"
+    assert shell.opened == []
+
+
+def test_in_a_pipe_nothing_is_opened(shared: FakeApi, shell: Shell) -> None:
+    shell.env["BROWSER"] = "firefox"
+    assert shell("open", ID, "--json").json == {"url": LINK, "opened": False}
+    assert shell.opened == []
+
+
+@pytest.mark.parametrize("base", ["https://docs.example", "https://example.com/share"])
+def test_the_report_of_a_file_is_opened_where_its_link_lives(api: FakeApi, shell: Shell, base: str) -> None:
+    api.on("GET", f"/files/{ID}", {"uuid": UUID.format(1), "shortId": ID, "shareUrl": f"{base}/{ID}"})
+    shell.tty = True
+    shell.env["BROWSER"] = "firefox"
+    assert shell("open", ID, "--readership").out == f"{base}/readership/{UUID.format(1)}\n"
+    assert shell.opened == [f"{base}/readership/{UUID.format(1)}"]
+
+
+@pytest.mark.parametrize("link", ["file:///etc/passwd", "javascript:alert(1)", "", None, "--help"])
+def test_only_web_links_are_opened(api: FakeApi, shell: Shell, link: str | None) -> None:
+    shell.tty = True
+    shell.env["BROWSER"] = "firefox"
+    api.on("GET", f"/files/{ID}", {"uuid": UUID.format(1), "shareUrl": link})
+    assert shell("open", ID).code == 11
+    assert shell("qr", ID).code == 11
+    assert shell.opened == []
+
+
+# --- whoami ------------------------------------------------------------------------------------------------------
+
+
+def test_whoami_shows_the_account_and_says_where_that_is(api: FakeApi, shell: Shell) -> None:
+    account = {"uuid": UUID.format(9), "email": "pia@example.com", "tier": "pro", "limits": {"activeFiles": 2}}
+    api.on("GET", "/user", account)
+    assert shell("whoami").lines[:2] == ["email\tpia@example.com", "tier\tpro"]
+    assert shell("whoami", "--json").json == account
+    shell.tty = True
+    shell.env["NO_COLOR"] = "1"
+    done = shell("whoami")
+    assert done.lines[0] == "email  pia@example.com"
+    assert f"{api.url}, credential from env DOCSHARE_TOKEN" in done.err
+    assert TOKEN not in done.out + done.err
+
+
+# --- progress ----------------------------------------------------------------------------------------------------
+
+
+class Watched(Shell):
+    """Shows a transfer of 100 steps of 1 MB in the place of a command; each takes ``pace`` seconds."""
+
+    pace = 1.0
+
+    def __call__(self, *argv: str | Path, **more: Any) -> Ended:
+        import docshare.cli.commands.profile as module
+
+        def work(context: Context, name: str) -> dict[str, str]:
+            progress = Progress(context, "deck\x1b.pdf", 100_000_000)
+            for _ in range(100):
+                progress.add(1_000_000)
+                context.sleep(self.pace)
+            progress.stage("processing on server")
+            progress.close()
+            return {"name": mode(context)}
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "_row", work)
+            return super().__call__("profile", "list", *argv, **more)
+
+
+@pytest.fixture
+def watched(api: FakeApi, time: FakeTime, tmp_path: Path) -> Watched:
+    shell = Watched(tmp_path, api.url, time)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text("[profiles.x]\n")
+    return shell
+
+
+def test_a_log_gets_a_line_per_quarter_and_none_in_the_first_seconds(watched: Watched) -> None:
+    done = watched()
+    assert done.out.startswith("plain")
+    lines = done.err.splitlines()
+    assert [line.split(",")[0] for line in lines] == ["deck\\x1b.pdf: 11%", "deck\\x1b.pdf: 41%", "deck\\x1b.pdf: 71%"]
+
+
+def test_a_slow_transfer_gets_no_more_lines_than_a_fast_one(watched: Watched) -> None:
+    watched.pace = 4.0
+    lines = watched().err.splitlines()
+    assert [line.split(",")[0] for line in lines] == [f"deck\\x1b.pdf: {share}%" for share in (4, 30, 55, 80)]
+
+
+def test_a_terminal_gets_a_bar_that_is_gone_in_the_end(watched: Watched) -> None:
+    watched.tty = True
+    done = watched()
+    assert "█" in done.err
+    assert "processing on server" in done.err
+    assert done.err.endswith("\r\x1b[K")
+    drawn = [part for part in done.err.split("\r\x1b[K") if part]
+    assert max(map(len, drawn)) < 100
+    assert "\n" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("tty", "env", "options", "expected"),
+    [
+        (True, {}, [], "bar"),
+        (True, {"CI": "1"}, [], "plain"),
+        (True, {"TERM": "dumb"}, [], "plain"),
+        (False, {}, [], "plain"),
+        (False, {"FORCE_COLOR": "1"}, [], "plain"),
+        (True, {}, ["-q"], "none"),
+        (True, {}, ["--progress", "none"], "none"),
+        (False, {}, ["--progress=bar"], "bar"),
+        (True, {}, ["--progress", "json"], "json"),
+    ],
+)
+def test_the_kind_of_progress_suits_who_watches(
+    watched: Watched, tty: bool, env: dict[str, str], options: list[str], expected: str
+) -> None:
+    watched.tty = tty
+    done = watched(*options, "--format", "plain", env=env)
+    assert done.out.split("\t")[0] == expected
+    assert ("\x1b" in done.err) == (expected == "bar")
+
+
+@pytest.mark.parametrize("tty", [True, False])
+def test_a_long_stage_says_how_long_it_has_been_going_on(
+    watched: Watched, time: FakeTime, monkeypatch: pytest.MonkeyPatch, tty: bool
+) -> None:
+    """The request blocks the program meanwhile: what is drawn is drawn beside it."""
+    import docshare.cli.commands.profile as module
+    import docshare.cli.terminal.progress as drawing
+
+    drawn = threading.Event()
+
+    def work(context: Context, name: str) -> dict[str, str]:
+        progress = Progress(context, "deck.docx", 1000)
+        progress.at(1000)
+        progress.stage("converting on server")
+        context.sleep(7)
+        staged = progress._staged
+        monkeypatch.setattr(progress, "_staged", lambda: (staged(), drawn.set())[0])
+        assert drawn.wait(20)
+        progress.close()
+        return {"name": mode(context)}
+
+    monkeypatch.setattr(drawing, "_STAGE_EVERY", {"bar": 0.01, "plain": 0.01})
+    watched.tty = tty
+    monkeypatch.setattr(module, "_row", work)
+    done = Shell.__call__(watched, "profile", "list")
+    assert "converting on server, 7s" in done.err
+
+
+def test_uploads_side_by_side_change_the_stage_together(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    import docshare.cli.commands.profile as module
+
+    broken: list[Exception] = []
+
+    def work(context: Context, name: str) -> dict[str, str]:
+        progress = Progress(context, "deck.docx", 1000)
+
+        def change() -> None:
+            try:
+                for number in range(200):
+                    progress.stage("processing on server" if number % 2 else "")
+            except RuntimeError as error:
+                broken.append(error)
+
+        threads = [threading.Thread(target=change) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        progress.close()
+        return {"name": mode(context)}
+
+    watched.tty = True
+    monkeypatch.setattr(module, "_row", work)
+    assert Shell.__call__(watched, "profile", "list").code == 0
+    assert broken == []
+
+
+def test_progress_as_json_is_one_object_per_line(watched: Watched) -> None:
+    done = watched("--progress", "json", "--json")
+    states = [json.loads(line)["progress"] for line in done.err.splitlines()]
+    assert states[0] == {"label": "deck\\x1b.pdf", "done": 11_000_000, "total": 100_000_000, "stage": "transfer"}
+    assert states[-1]["stage"] == "processing on server"
+
+
+def test_there_is_no_context_outside_a_command() -> None:
+    with pytest.raises(IndexError):
+        current()

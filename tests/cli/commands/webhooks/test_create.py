@@ -1,0 +1,325 @@
+"""``docshare webhooks create``: what is refused before anything is sent, and where the secret is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands.switchboard import NINE, SECRET, URL, Switchboard, uuid
+from tests.support.fakefeed import UUID, Answer, FakeApi, problem
+from tests.support.repository import ROOT
+from tests.support.shell import Shell
+from tests.support.terminal import on_terminal
+
+ALL = ("webhooks", "create", URL, "--all")
+SLACK = "https://hooks.slack.com/services/T0/B0/x"
+FAR = "https://docs.example"
+
+
+@pytest.fixture
+def board(api: FakeApi) -> Switchboard:
+    """An account without webhooks."""
+    return Switchboard(api)
+
+
+def body(board: Switchboard) -> object:
+    (heard,) = board.api.asked("POST", "/webhooks")
+    return json.loads(heard.body)
+
+
+# --- what is sent ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "sent"),
+    [
+        (("--all",), {"events": NINE, "format": "json"}),
+        (("--events", "file.viewed"), {"events": ["file.viewed"], "format": "json"}),
+        (("--events", "note.created, file.viewed,note.created,"),
+         {"events": ["note.created", "file.viewed"], "format": "json"}),
+        (("--all", "--format", "slack"), {"events": NINE, "format": "slack"}),
+        (("--all", "--file", UUID.format(1)), {"events": NINE, "format": "json", "fileUuid": UUID.format(1)}),
+        (("--all", "--file", "aB3dE5fG7hJ9"), {"events": NINE, "format": "json", "fileUuid": "aB3dE5fG7hJ9"}),
+        (("--all", "--file", "slug:offer"), {"events": NINE, "format": "json", "fileUuid": UUID.format(1)}),
+    ],
+)  # fmt: skip
+def test_the_options_become_the_body(
+    board: Switchboard, shell: Shell, words: tuple[str, ...], sent: dict[str, object]
+) -> None:
+    board.api.files = [{"uuid": UUID.format(1), "slug": "offer"}]
+    assert shell("webhooks", "create", URL, *words).code == 0
+    assert body(board) == {"url": URL, **sent}
+
+
+def test_a_dry_run_prints_the_body_and_makes_no_file(board: Switchboard, shell: Shell, tmp_path: Path) -> None:
+    done = shell(*ALL, "-n", "--secret-file", tmp_path / "s")
+    method, path, text = done.lines[0].split("\t")
+    assert (method, path, json.loads(text)["events"]) == ("POST", "/api/v1/webhooks", NINE)
+    assert board.writes() == []
+    assert not (tmp_path / "s").exists()
+
+
+# --- kinds -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [(), ("--events", ""), ("--events", " ,"), ("--events", "file.viewd")])
+def test_an_unknown_kind_or_none_lists_the_nine(board: Switchboard, shell: Shell, words: tuple[str, ...]) -> None:
+    done = shell("webhooks", "create", URL, *words, "--json")
+    assert (done.code, board.api.heard) == (2, [])
+    assert all(kind in done.error["hint"] for kind in NINE)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--events", "file.viewed,webhook.test"), "docshare webhooks test"),
+        (("--events", "file.viewed", "--all"), "exclude each other"),
+        (("--all", "--format", "xml"), "json, slack"),
+    ],
+)
+def test_a_choice_that_makes_no_sense_is_2(board: Switchboard, shell: Shell, words: tuple[str, ...], told: str) -> None:
+    done = shell("webhooks", "create", URL, *words)
+    assert (done.code, board.api.heard) == (2, [])
+    assert told in done.err
+
+
+# --- the address -----------------------------------------------------------------------------------------------------
+
+NEVER = [
+    "", "hooks.example.com", "ftp://h.example/", "//h.example/", "https:/h.example", "https://", "https:///x",
+    "https://me@h.example/", "https://me:pw@h.example/", "https://h.example@evil.example/", "https://h.example\\@x/",
+    "https://h.example/a b", "https://h.example/\x1b[2J", "https://h.example/ü", "https://hé.example/", "https://h.example:0/",
+    "https://h.example:99999/", "https://h.example:x/", "javascript://h.example/%0a", "https://[::1/", "https://%31/",
+    "https://h.example/" + "x" * 2031,
+]  # fmt: skip
+PRIVATE = [
+    "http://h.example/", "https://localhost/", "https://localhost./x", "https://a.localhost:8443/", "https://127.0.0.1/",
+    "https://127.1/", "https://2130706433/", "https://0x7f000001/", "https://0177.0.0.1/", "https://10.0.0.8/",
+    "https://192.168.1.1:443/", "https://172.16.0.1/", "https://100.64.0.1/", "https://169.254.169.254/latest", "https://0.0.0.0/",
+    "https://224.0.0.1/", "https://255.255.255.255/", "https://[::1]/", "https://[::]:443/", "https://[fc00::1]/",
+    "https://[fe80::1]/", "https://[::ffff:10.0.0.1]/", "https://[ff02::1]/", "HTTPS://LOCALHOST/",
+]  # fmt: skip
+FINE = [
+    "https://h.example", "https://h.example:8443/a?b=c#d", "https://93.184.216.34/", "https://[2606:4700::1111]/",
+    "HTTPS://H.example/", "https://h.example/" + "x" * 2030, "https://1and1.example/", "https://a_b.example/",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", NEVER)
+@pytest.mark.parametrize("far", [True, False])
+def test_an_address_that_no_server_takes_is_2_and_nothing_is_sent(
+    board: Switchboard, shell: Shell, url: str, far: bool
+) -> None:
+    shell.env["DOCSHARE_URL"] = FAR if far else board.api.url
+    done = shell("webhooks", "create", url, "--all", "--private", "--json")
+    assert (done.code, done.error["code"], board.api.heard) == (2, "usage", [])
+
+
+@pytest.mark.parametrize("url", ["https://me@h.example/", "https://me:pw@h.example/"])
+def test_a_user_name_in_the_address_is_called_by_its_name(shell: Shell, url: str) -> None:
+    assert "holds a user name" in shell("webhooks", "create", url, "--all").err
+
+
+@pytest.mark.parametrize("url", PRIVATE)
+def test_a_private_address_is_refused_here_if_the_server_is_elsewhere(shell: Shell, url: str) -> None:
+    shell.env["DOCSHARE_URL"] = FAR
+    assert shell("webhooks", "create", url, "--all", "-n").code == 2
+    assert shell("webhooks", "create", url, "--all", "-n", "--private").code == 0
+
+
+@pytest.mark.parametrize("url", PRIVATE)
+def test_a_private_address_is_left_to_a_server_on_this_machine(board: Switchboard, shell: Shell, url: str) -> None:
+    assert shell("webhooks", "create", url, "--all").code == 0
+    assert board.rows[0]["url"] == url
+
+
+@pytest.mark.parametrize("url", FINE)
+def test_an_ordinary_address_is_taken(shell: Shell, url: str) -> None:
+    shell.env["DOCSHARE_URL"] = FAR
+    assert shell("webhooks", "create", url, "--all", "-n").code == 0
+
+
+def test_the_refusal_of_a_private_address_names_the_way_round(shell: Shell) -> None:
+    shell.env["DOCSHARE_URL"] = FAR
+    hint = shell("webhooks", "create", "http://10.0.0.8/", "--all", "--json").error["hint"]
+    assert "DOCSHARE_WEBHOOK_ALLOW" in hint
+    assert "--private" in hint
+
+
+def test_slack_without_a_format_gets_a_hint_instead_of_a_webhook(board: Switchboard, shell: Shell) -> None:
+    done = shell("webhooks", "create", SLACK, "--all", "--json")
+    assert (done.code, board.api.heard) == (2, [])
+    assert "--format slack" in done.error["hint"]
+    for url, format in ((SLACK, "slack"), (SLACK, "json")):
+        assert shell("webhooks", "create", url, "--all", "--format", format).code == 0
+    assert shell("webhooks", "create", "https://hooks.slack.com/triggers/x", "--all").code == 0  # takes any JSON
+
+
+# --- the secret ------------------------------------------------------------------------------------------------------
+
+
+def everything_in(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_pipe_gets_id_and_secret_with_a_tab_between(board: Switchboard, shell: Shell) -> None:
+    for words in ((), ("-q",)):
+        board.rows.clear()
+        done = shell(*ALL, *words)
+        assert (done.code, done.out, done.err) == (0, f"{uuid(1)}\t{SECRET}\n", "")
+
+
+def test_json_is_what_the_api_sent(board: Switchboard, shell: Shell) -> None:
+    done = shell(*ALL, "--json")
+    assert done.json["secret"] == SECRET
+    assert set(done.json) == {"webhook", "secret"}
+    assert done.json["webhook"]["uuid"] == uuid(1)
+    assert shell(*ALL, "--fields", "webhook.uuid").out == f"{uuid(2)}\n"
+    assert shell(*ALL, "--template", "{secret}").out == f"{SECRET}\n"
+
+
+def test_a_terminal_shows_the_secret_once_and_says_to_store_it(board: Switchboard, shell: Shell) -> None:
+    shell.tty = True
+    done = shell(*ALL, "--no-color", "--file", UUID.format(1))
+    assert done.out.count(SECRET) == 1
+    assert "Store it now" in done.out
+    assert done.lines[0] == URL
+    assert uuid(1) in done.lines[1]
+    assert "all kinds" in done.lines[1]
+
+
+def test_a_webhook_of_slack_has_no_secret_to_store(board: Switchboard, shell: Shell) -> None:
+    shell.tty = True
+    done = shell("webhooks", "create", SLACK, "--all", "--format", "slack")
+    assert (done.code, SECRET in done.out, "Store it" in done.out) == (0, False, False)
+
+
+def test_the_secret_stands_nowhere_but_in_the_output(board: Switchboard, shell: Shell) -> None:
+    done = shell(*ALL, "-vv", "--test")
+    shell("webhooks", "list")
+    shell("webhooks", "test", uuid(1), "-vv")
+    assert SECRET not in done.err
+    assert SECRET.encode() not in everything_in(shell.home)
+
+
+def test_a_secret_file_is_private_and_the_only_place(board: Switchboard, shell: Shell, tmp_path: Path) -> None:
+    os.umask(0o022)
+    for tty, words in ((False, ()), (True, ()), (False, ("--json",)), (False, ("-vv",))):
+        shell.tty = tty
+        path = tmp_path / f"secret-{len(board.rows)}"
+        done = shell(*ALL, "--secret-file", path, *words)
+        assert (done.code, path.read_text()) == (0, f"{SECRET}\n")
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert SECRET not in done.out + done.err
+        path.unlink()
+        assert SECRET.encode() not in everything_in(tmp_path)
+    assert shell(*ALL, "--secret-file", path).out == f"{uuid(5)}\n"
+    shown = shell(*ALL, "--secret-file", tmp_path / "b", "--json").json
+    assert shown["secretFile"] == str(tmp_path / "b")
+    assert set(shown) == {"webhook", "secretFile"}
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "directory", "missing folder"])
+def test_a_secret_file_that_cannot_be_made_stops_it_before_a_webhook_is(
+    board: Switchboard, shell: Shell, tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / ("none/secret" if kind == "missing folder" else "secret")
+    if kind == "file":
+        path.write_text("whsec_of_another")
+    elif kind == "link":
+        path.symlink_to(tmp_path / "elsewhere")
+    elif kind == "directory":
+        path.mkdir()
+    assert shell(*ALL, "--secret-file", path).code == 2
+    assert board.writes() == []
+    assert not (tmp_path / "elsewhere").exists()
+    assert kind != "file" or path.read_text() == "whsec_of_another"
+
+
+def test_a_refusal_leaves_no_secret_file(board: Switchboard, shell: Shell, tmp_path: Path) -> None:
+    board.api.on("POST", "/webhooks", problem(400, "bad_request", "The account has 25 webhooks."))
+    done = shell(*ALL, "--secret-file", tmp_path / "secret")
+    assert (done.code, done.out) == (9, "")
+    assert "25 webhooks" in done.err
+    assert not (tmp_path / "secret").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_secret_that_cannot_be_kept_takes_the_webhook_back(
+    board: Switchboard, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk fills up in between: nobody could ever check the signatures."""
+
+    def full(path: Path, flags: int, mode: int = 0o777) -> int:
+        descriptor = open_(path, flags, mode)
+        if str(path).endswith("secret"):
+            os.dup2(open_("/dev/full", os.O_WRONLY), descriptor)
+        return descriptor
+
+    open_ = os.open
+    monkeypatch.setattr("docshare.cli.local.secret_file.os.open", full)
+    done = shell(*ALL, "--secret-file", tmp_path / "secret")
+    assert (done.code, board.rows) == (2, [])
+    assert SECRET not in done.out + done.err
+    assert not (tmp_path / "secret").exists()
+
+
+def test_a_lost_answer_is_14_and_says_what_to_do(board: Switchboard, shell: Shell, tmp_path: Path) -> None:
+    create = board.api.next_answer("POST", "/webhooks")
+    board.api.on("POST", "/webhooks", lambda heard: create(heard) and Answer(then="drop"))
+    done = shell(*ALL, "--json", "--secret-file", tmp_path / "secret")
+    assert (done.code, done.out, len(board.rows)) == (14, "", 1)
+    assert f"docshare webhooks delete {uuid(1)}" in done.error["hint"]
+    assert not (tmp_path / "secret").exists()
+
+
+def test_a_lost_answer_of_a_slack_webhook_is_no_loss(board: Switchboard, shell: Shell) -> None:
+    """Its messages are not signed."""
+    create = board.api.next_answer("POST", "/webhooks")
+    board.api.on("POST", "/webhooks", lambda heard: create(heard) and Answer(then="drop"))
+    done = shell("webhooks", "create", SLACK, "--all", "--format", "slack")
+    assert (done.code, done.out) == (0, f"{uuid(1)}\n")
+
+
+# --- the test event --------------------------------------------------------------------------------------------------
+
+
+def test_the_test_event_is_told_on_stderr(board: Switchboard, shell: Shell) -> None:
+    done = shell(*ALL, "--test", "--json")
+    assert (done.code, done.err) == (0, "test: delivered 200 in 143 ms\n")
+    assert done.json["secret"] == SECRET
+    assert board.writes() == ["POST /webhooks", f"POST /webhooks/{uuid(1)}/test"]
+
+
+def test_a_test_event_that_was_not_delivered_is_13_and_the_webhook_stands(board: Switchboard, shell: Shell) -> None:
+    board.results = [{"delivered": False, "status": 500, "latencyMs": 9}]
+    done = shell(*ALL, "--test")
+    assert (done.code, done.out) == (13, f"{uuid(1)}\t{SECRET}\n")
+    assert "not delivered: 500 in 9 ms" in done.err
+    assert len(board.rows) == 1
+
+
+def test_a_refusal_that_holds_the_secret_is_shown_without_it(board: Switchboard, shell: Shell) -> None:
+    board.results = [problem(500, "internal", f"cannot sign with {SECRET}")]
+    assert SECRET not in shell(*ALL, "--test", "--retries", "0").err
+
+
+def test_a_test_that_fails_altogether_does_not_swallow_the_secret(board: Switchboard, shell: Shell) -> None:
+    board.results = [problem(500, "internal")]
+    done = shell(*ALL, "--test")
+    assert (done.code, done.out) == (11, f"{uuid(1)}\t{SECRET}\n")
+
+
+# --- a real terminal -------------------------------------------------------------------------------------------------
+
+
+def test_a_real_terminal_shows_what_to_store(board: Switchboard, shell: Shell) -> None:
+    env = {"PATH": os.environ["PATH"], **shell.env, "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
+    ended = on_terminal([sys.executable, "-m", "docshare", *ALL], env)
+    assert ended.code == 0
+    assert f"\x1b[36m{SECRET}\x1b[0m" in ended.shown
+    assert "Store it now" in ended.shown

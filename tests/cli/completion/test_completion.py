@@ -1,0 +1,269 @@
+"""Completion in real shells, with ids and names that would like to be run."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from docshare.cli.local.completion_words import file_lines, read, safe_line
+from tests.support.fakefeed import UUID, FakeApi
+from tests.support.repository import ROOT
+from tests.support.shell import Shell
+from tests.support.terminal import Terminal
+
+ID = "aB3dE5fG7hJ9"
+
+# Lines as an attacker would like them in the cache: every one tries to make a file called "pwned".
+POISON = [
+    "$(touch pwned)\tx",
+    "`touch pwned`\tx",
+    "zz;touch pwned\tx",
+    "zz'$(touch pwned)'\tx",
+    'zz"$(touch pwned)\tx',
+    "zz\x1b]0;touch pwned\x07\tx",
+    "zz|touch pwned\tx",
+    "* \tx",
+    "zz${x:-$(touch pwned)}\tx",
+    "zzA\t$(touch pwned) `touch pwned` '$(touch pwned)' \\$(touch pwned)",
+    "zzB\t'; touch pwned; '",
+    "zzC\t\x1b[31mred\x07",
+    "zzD\t[/] %F{red} $fg",
+    "zz\ntouch pwned",
+]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with ``docshare`` on its path."""
+    place = tmp_path_factory.mktemp("home")
+    program = place / "bin" / "docshare"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m docshare "$@"\n')
+    program.chmod(0o755)
+    return place
+
+
+@pytest.fixture
+def words(home: Path) -> Path:
+    """A cache of words; returns the file with those for FILE."""
+    place = home / "cache" / "complete"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "current").write_text("local\n")
+    (place / "profiles").write_text("local\thttp://127.0.0.1:8787\nlocation\thttps://docs.example\n")
+    (place / "home-local").write_text("http://127.0.0.1:8787\t0123abcd\n")
+    listed = place / "files-http___127.0.0.1_8787-0123abcd"
+    listed.write_text(f"{ID}\tdeck (final).pdf\n{ID[:-1]}8\tother.pdf\nslug:offer\tdeck.pdf\n")
+    return listed
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {
+        "HOME": str(home),
+        "PATH": f"{home / 'bin'}:/usr/bin:/bin",
+        "DOCSHARE_CACHE_DIR": str(home / "cache"),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "XDG_DATA_HOME": str(home / "share"),
+        "TERM": "xterm",
+        "LANG": "C.UTF-8",
+        "PS1": "READY> ",
+    }
+
+
+SHELLS = {
+    "bash": (
+        ["bash", "--norc", "--noprofile", "-i"],
+        f"bind 'set show-all-if-ambiguous on'; source {ROOT}/completions/docshare.bash",
+    ),
+    "zsh": (
+        ["zsh", "-f", "-i"],
+        f"PS1='READY> '; autoload -U compinit; compinit -u -D; source {ROOT}/completions/_docshare",
+    ),
+    "fish": (
+        ["fish", "--no-config", "-i"],
+        f"function fish_prompt; echo 'READY> '; end; source {ROOT}/completions/docshare.fish",
+    ),
+}
+KILL_LINE = "\x15"
+
+
+@pytest.fixture(scope="module", params=[name for name in SHELLS if shutil.which(name)])
+def press(request: pytest.FixtureRequest, home: Path) -> Iterator[Callable[[str], str]]:
+    """Type words and TAB in a shell; returns what the shell showed after that."""
+    argv, setup = SHELLS[request.param]
+    count = 0
+
+    def typed(keys: str) -> str:
+        nonlocal count
+        count += 1
+        start = len(terminal.shown)
+        # The echo runs after the keys were worked off, so nothing needs to be waited for but its output.
+        terminal.type(f"{keys}{KILL_LINE}echo DO''NE{count}\n")
+        end = terminal.until(f"DONE{count}\n", after=start).index(f"DONE{count}\n", start)
+        return terminal.until("READY> ", after=end)[start:end]
+
+    with Terminal(argv, environment(home), columns=200) as terminal:
+        terminal.type(f"cd; {setup}; echo SET''UP\n")
+        terminal.until("READY> ", after=terminal.until("SETUP\n").index("SETUP\n"))
+        yield typed
+
+
+pytestmark = pytest.mark.usefixtures("words")
+
+
+def test_a_word_is_completed(press: Callable[[str], str]) -> None:
+    assert "upload" in press("docshare upl\t")
+
+
+def test_ids_come_from_the_cache(press: Callable[[str], str]) -> None:
+    shown = press(f"docshare files show {ID[:6]}\t\t")
+    assert f"{ID[-9:-1]}9" in shown  # fish leaves out what is typed already
+    assert f"{ID[-9:-1]}8" in shown
+
+
+def test_a_slug_with_its_colon_is_completed_once(press: Callable[[str], str]) -> None:
+    shown = press("docshare show slug:o\t")
+    assert "slug:offer" in shown
+    assert "slug:slug" not in shown
+
+
+def test_words_after_an_option_are_its_values(press: Callable[[str], str]) -> None:
+    shown = press("docshare files list --format \t\t")
+    assert "jsonl" in shown
+    assert "csv" in shown
+
+
+def test_the_value_of_an_option_is_not_taken_for_a_command(press: Callable[[str], str]) -> None:
+    assert "cursor" in press("docshare --profile files events c\t")
+
+
+def test_profiles_come_from_the_cache(press: Callable[[str], str]) -> None:
+    shown = press("docshare profile use loca\t\t")
+    assert "local" in shown
+    assert "location" in shown
+
+
+@pytest.mark.parametrize("keys", ["docshare show \t\t", "docshare show zz\t\t", "docshare show zz\t\t\n"])
+def test_nothing_in_the_cache_is_ever_run(press: Callable[[str], str], home: Path, words: Path, keys: str) -> None:
+    words.write_text("\n".join(POISON) + "\n")
+    shown = press(keys)
+    assert "zzA" in shown
+    assert not list(home.rglob("pwned"))
+    assert not (ROOT / "pwned").exists()
+    assert "\x1b]0;touch" not in shown
+    assert "\x1b[31mred" not in shown
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_scripts_are_correct_for_their_shell(shell: str) -> None:
+    name = {"bash": "docshare.bash", "zsh": "_docshare", "fish": "docshare.fish"}[shell]
+    subprocess.run([shell, "-n", str(ROOT / "completions" / name)], check=True)
+
+
+def test_no_script_evaluates_text() -> None:
+    for path in (ROOT / "completions").iterdir():
+        text = path.read_text()
+        assert "eval" not in text.replace("evaluated", ""), path
+        assert "compgen" not in text, path
+        assert "Invoke-Expression" not in text, path
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh", "fish", "powershell"])
+def test_the_command_prints_the_committed_script(shell: Shell, name: str) -> None:
+    script = {"bash": "docshare.bash", "zsh": "_docshare", "fish": "docshare.fish", "powershell": "docshare.ps1"}[name]
+    assert shell("completion", name).out == (ROOT / "completions" / script).read_text()
+
+
+def test_an_unknown_shell_is_2(shell: Shell) -> None:
+    assert shell("completion", "tcsh").code == 2
+
+
+# --- the words themselves ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("line", POISON)
+def test_a_cached_line_keeps_only_harmless_characters(line: str) -> None:
+    safe = safe_line(*line.partition("\t")[::2])
+    assert not set(safe) & set("$`'\"\\;|&<>{}[]*?~#!%^=\x1b\x07\n")
+
+
+def test_a_description_is_cut_and_a_bare_value_needs_none() -> None:
+    assert safe_line("abc", "x" * 100) == "abc\t" + "x" * 60
+    assert safe_line("abc", "'$`") == "abc"
+    assert safe_line("", "x") == ""
+    assert safe_line("ünï", "x") == ""
+
+
+def test_an_older_file_without_short_id_is_offered_by_uuid() -> None:
+    files = [{"uuid": UUID.format(1), "originalName": "a.pdf"}, {"uuid": UUID.format(2), "shortId": ID, "slug": "b"}]
+    assert file_lines(files) == [f"{UUID.format(1)}\ta.pdf", ID, "slug:b"]
+
+
+def test_listing_fills_the_cache_of_the_profile_in_effect(api: FakeApi, shell: Shell) -> None:
+    api.files = [{"uuid": UUID.format(1), "shortId": ID, "originalName": "dé$(x)ck.pdf"}]
+    add = ("profile", "add", "work", "--url", api.url, "--with-token")
+    assert shell(*add, stdin=b"key123\n").code == 0
+    assert shell("files", "list").code == 0
+    assert read("files", shell.env) == [f"{ID}\tdé(x)ck.pdf"]
+    api.files = []
+    assert shell("files", "list").code == 0
+    assert read("files", shell.env) == []
+
+
+def test_another_profile_has_its_own_words(api: FakeApi, shell: Shell) -> None:
+    del shell.env["DOCSHARE_URL"], shell.env["DOCSHARE_TOKEN"]
+    for name in ("a", "b"):
+        key = f"key123{name}\n".encode()
+        assert shell("profile", "add", name, "--url", api.url, "--with-token", stdin=key).code == 0
+        api.files = [{"uuid": UUID.format(1), "shortId": ID[:-1] + name, "originalName": "x"}]
+        assert shell("files", "list", "--profile", name).code == 0
+    assert shell("profile", "use", "b").code == 0
+    assert read("files", shell.env) == [f"{ID[:-1]}b\tx"]
+    assert read("files", {**shell.env, "DOCSHARE_PROFILE": "a"}) == [f"{ID[:-1]}a\tx"]
+    assert read("files", {**shell.env, "DOCSHARE_PROFILE": "../../etc/passwd"}) == []
+
+
+def test_without_a_cache_there_is_silence(home: Path) -> None:
+    for kind in ("files", "../../../etc/passwd"):
+        done = subprocess.run(
+            [sys.executable, "-m", "docshare", "__complete", kind, "x"],
+            env={**environment(home), "DOCSHARE_CACHE_DIR": str(home / "none"), "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+TEMPTING = "$(touch pwned)`touch pwned`'\";touch pwned;\x1b]0;touch pwned\x07\n*"
+
+
+def test_what_a_hostile_server_lists_is_offered_and_never_run(
+    press: Callable[[str], str], home: Path, api: FakeApi, shell: Shell
+) -> None:
+    """All the way from the answer of the server, through the cache, to the line that somebody completes."""
+    shell.env["DOCSHARE_CACHE_DIR"] = str(home / "cache")
+    webhook = {"uuid": UUID.format(7), "url": f"https://hooks.example/{TEMPTING}", "events": [TEMPTING]}
+    variant = {"uuid": UUID.format(8), "shortId": "vB3dE5fG7hJ9", "label": TEMPTING, "overrides": {}}
+    api.files = [{"uuid": UUID.format(1), "shortId": ID, "originalName": TEMPTING, "slug": f"o{TEMPTING}"}]
+    api.on("GET", "/webhooks", {"webhooks": [webhook]})
+    api.on("GET", f"/files/{ID}/variants", {"variants": [variant]})
+    assert shell("profile", "add", "local", "--url", api.url, "--with-token", stdin=b"key123\n").code == 0
+    del shell.env["DOCSHARE_URL"], shell.env["DOCSHARE_TOKEN"]
+    for line in ("files list", "webhooks list", f"variants list {ID}"):
+        assert shell(*line.split()).code == 0
+    shown = "".join(
+        press(keys)
+        for keys in (
+            f"docshare show {ID[:4]}\t\t\n",
+            f"docshare webhooks show {UUID.format(7)[:4]}\t\t\n",
+            "docshare variants show v\t\t\n",
+            "docshare show slug:o\t\t\n",
+        )
+    )
+    assert ID[-4:] in shown
+    assert not list(home.rglob("pwned"))
+    assert not (ROOT / "pwned").exists()
+    assert "\x1b]0;touch" not in shown

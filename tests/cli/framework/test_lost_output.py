@@ -1,0 +1,93 @@
+"""Where standard output is closed or full: words, an exit code, and nothing lost that only it would have said."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands.uploads import Shelf, link
+from tests.cli.framework.test_process import DOCSHARE, env  # noqa: F401 - a fixture
+
+PROGRAM = " ".join(DOCSHARE)
+WAYS = [">/dev/full", ">&-"]
+
+
+def run(env: dict[str, str], line: str) -> subprocess.CompletedProcess[str]:  # noqa: F811
+    return subprocess.run(["bash", "-c", line], env=env, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("where", WAYS)
+@pytest.mark.parametrize(
+    "line", ["--help", "--version", "ls --help", "ls", "ls --json", "help files", "config path", "completion bash"]
+)
+def test_what_cannot_be_printed_is_an_error_in_one_line(
+    env: dict[str, str],  # noqa: F811
+    line: str,
+    where: str,
+) -> None:
+    done = run(env, f"{PROGRAM} {line} {where}")
+    assert done.returncode == 1, done.stderr
+    assert "cannot write to standard output: " in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (Path(env["DOCSHARE_STATE_DIR"]) / "crash.log").exists()
+
+
+@pytest.mark.parametrize("where", [*WAYS, ">/dev/full --json", ">&- --json", ">&- --quiet"])
+def test_the_link_of_an_upload_is_not_lost(
+    env: dict[str, str],  # noqa: F811
+    shelf: Shelf,
+    deck: Path,
+    where: str,
+) -> None:
+    done = run(env, f"{PROGRAM} upload {deck} {where}")
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.splitlines()[-1] == link(1)
+    (kept,) = json.loads((Path(env["DOCSHARE_STATE_DIR"]) / "last.json").read_text()).values()
+    assert kept["shareUrl"] == link(1)
+
+
+@pytest.mark.parametrize("where", WAYS)
+@pytest.mark.parametrize(
+    ("line", "made"),
+    [
+        ("admin account create bea@example.com", r"\S+"),
+        ("admin login-link ada@example.com", r"http://\S+"),
+        ("admin key create ada@example.com", r"\S+"),
+        ("admin client create App --redirect-uri https://app.example/back", r"\S+"),
+    ],
+)
+def test_a_credential_that_is_shown_once_is_not_lost(
+    env: dict[str, str],  # noqa: F811
+    tmp_path: Path,
+    line: str,
+    made: str,
+    where: str,
+) -> None:
+    env["DOCSHARE_DATA_DIR"] = str(tmp_path / "data")
+    assert run(env, f"{PROGRAM} admin account create ada@example.com").returncode == 0
+    done = run(env, f"{PROGRAM} {line} {where}")
+    assert done.returncode == 1, done.stderr
+    told = done.stderr.splitlines()
+    at = next(number for number, text in enumerate(told) if "cannot write to standard output" in text)
+    assert re.fullmatch(made, told[at + 1]), told
+
+
+def test_links_that_a_closed_pipe_did_not_take_are_on_stderr(
+    env: dict[str, str],  # noqa: F811
+    shelf: Shelf,
+    deck: Path,
+) -> None:
+    done = run(env, f"{PROGRAM} upload {deck} | true; exit ${{PIPESTATUS[0]}}")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (141, link(1))
+
+
+def test_what_arrived_is_said_once(env: dict[str, str], shelf: Shelf, deck: Path) -> None:  # noqa: F811
+    done = run(env, f"{PROGRAM} upload {deck}")
+    assert (done.returncode, done.stdout.strip()) == (0, link(1))
+    assert link(1) not in done.stderr
+    assert sys.executable in PROGRAM

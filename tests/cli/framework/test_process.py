@@ -1,0 +1,362 @@
+"""The program as the operating system sees it: terminals, pipes, signals, encodings, and what it imports."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.fakefeed import UUID, Answer, FakeApi
+from tests.support.repository import ROOT
+from tests.support.shell import TOKEN, Shell
+from tests.support.terminal import Terminal, on_terminal
+
+DOCSHARE = [sys.executable, "-m", "docshare"]
+ID = "aB3dE5fG7hJ9"
+FILE = {
+    "uuid": UUID.format(1),
+    "shortId": ID,
+    "originalName": "Über.pdf",
+    "size": 4_404_019,
+    "viewCount": 3,
+    "createdAt": "2026-09-21T12:00:00.000Z",
+}
+
+
+@pytest.fixture
+def env(shell: Shell, api: FakeApi) -> dict[str, str]:
+    api.files = [FILE]
+    api.on("DELETE", f"/files/{ID}", {"trashed": False})
+    kept = {key: os.environ[key] for key in ("PATH", "PYTHONPATH") if key in os.environ}
+    return {**kept, **shell.env, "LANG": "C.UTF-8", "TZ": "UTC"} | {"PYTHONPATH": str(ROOT)}
+
+
+def run(env: dict[str, str], *line: str, **more: object) -> subprocess.CompletedProcess[bytes]:
+    options: dict[str, object] = {"capture_output": True, "timeout": 30, "stdin": subprocess.DEVNULL, **more}
+    return subprocess.run([*DOCSHARE, *line], env=env, **options)  # type: ignore[call-overload, no-any-return]
+
+
+# --- terminal and pipe -------------------------------------------------------------------------------------------
+
+
+def test_a_terminal_shows_a_coloured_table_and_a_pipe_tabs(env: dict[str, str]) -> None:
+    shown = on_terminal([*DOCSHARE, "files", "list"], env).shown
+    assert "NAME" in shown
+    assert "\x1b[" in shown
+    assert run(env, "files", "list").stdout.decode().startswith(f"{ID}\t{UUID.format(1)}\tÜber.pdf\t4404019\t3\t")
+
+
+@pytest.mark.parametrize(
+    ("more", "coloured"),
+    [({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"CLICOLOR": "0"}, False), ({"FORCE_COLOR": "0"}, True)],
+)
+def test_colour_can_be_had_off_on_a_terminal(env: dict[str, str], more: dict[str, str], coloured: bool) -> None:
+    assert ("\x1b[" in on_terminal([*DOCSHARE, "files", "list"], env | more).shown) == coloured
+
+
+def test_forced_colour_does_not_reach_a_pipe(env: dict[str, str]) -> None:
+    assert b"\x1b" not in run(env | {"FORCE_COLOR": "1"}, "files", "list").stdout
+    assert json.loads(run(env | {"CLICOLOR_FORCE": "1"}, "files", "list", "--json").stdout) == [FILE]
+
+
+def test_a_table_takes_its_width_from_the_terminal(env: dict[str, str]) -> None:
+    del env["COLUMNS"]
+    wide = on_terminal([*DOCSHARE, "files", "list"], env | {"NO_COLOR": "1"}, columns=120).shown
+    narrow = on_terminal([*DOCSHARE, "files", "list"], env | {"NO_COLOR": "1"}, columns=40).shown
+    assert "SIZE" in wide
+    assert "SIZE" not in narrow
+    assert all(len(line) <= 40 for line in narrow.splitlines())
+
+
+def test_only_stdout_decides_about_the_table(env: dict[str, str]) -> None:
+    assert on_terminal([*DOCSHARE, "files", "list"], env, only=(0, 2)).shown == ""
+    assert "NAME" in on_terminal([*DOCSHARE, "files", "list"], env, only=(1,)).shown
+
+
+def test_a_question_is_asked_on_a_terminal_and_only_there(env: dict[str, str], api: FakeApi) -> None:
+    with Terminal([*DOCSHARE, "rm", ID], env) as terminal:
+        terminal.until("[y/N] ")
+        terminal.type("y\n")
+        assert terminal.end().code == 0
+    assert len(api.asked("DELETE", f"/files/{ID}")) == 1
+    for only in ((1, 2), (0, 1)):  # no stdin, or no stderr, that is a terminal
+        assert on_terminal([*DOCSHARE, "rm", ID], env, only=only).code == 2
+    assert on_terminal([*DOCSHARE, "rm", ID], env | {"CI": "true"}).code == 2
+    assert len(api.asked("DELETE", f"/files/{ID}")) == 1
+
+
+def test_a_key_is_typed_without_being_shown(env: dict[str, str], api: FakeApi) -> None:
+    del env["DOCSHARE_TOKEN"], env["DOCSHARE_URL"]
+    with Terminal([*DOCSHARE, "profile", "add", "work", "--url", api.url], env) as terminal:
+        terminal.until("API key: ")
+        terminal.type(f"{TOKEN}\n")
+        ended = terminal.end()
+    assert ended.code == 0
+    assert TOKEN not in ended.shown
+    assert run(env, "files", "list").returncode == 0
+
+
+def test_stdin_is_not_read_unless_asked_for(env: dict[str, str]) -> None:
+    reader, writer = os.pipe()  # never closed and never written: reading it would hang
+    try:
+        assert run(env, "files", "list", stdin=reader).returncode == 0
+        assert run(env, "rm", ID, stdin=reader).returncode == 2
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+def test_closed_streams_do_no_harm(env: dict[str, str], closed: str) -> None:
+    program = " ".join(DOCSHARE)
+    for line, code in (("files list --json", 0), ("files show slug:nope", 3)):
+        done = subprocess.run(["sh", "-c", f"exec {program} {line} {closed}"], env=env, capture_output=True, timeout=30)
+        assert done.returncode == (1 if code == 0 and "1>&-" in closed else code)  # data must not vanish
+        assert b"Traceback" not in done.stderr
+
+
+# --- encodings ---------------------------------------------------------------------------------------------------
+
+
+def test_a_cut_name_is_marked_in_any_encoding(env: dict[str, str], api: FakeApi) -> None:
+    api.files = [FILE | {"originalName": "a long name " * 9}]
+    line = ("files", "list", "--format", "table", "--fields", "originalName,shortId")
+    for encoding, mark in {"utf-8": "…", "ascii": "~"}.items():
+        done = run(env | {"PYTHONIOENCODING": encoding, "COLUMNS": "30", "NO_COLOR": "1"}, *line)
+        assert done.stdout.decode(encoding).splitlines()[1] == f"a long name a l{mark}  {ID}"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+@pytest.mark.parametrize("line", [["files", "list", "--format", "table"], ["help", "exit-codes"]], ids=" ".join)
+def test_no_encoding_makes_it_fail(env: dict[str, str], encoding: str, line: list[str], api: FakeApi) -> None:
+    api.files = [FILE | {"originalName": "日本語 ½.pdf"}]
+    done = run(env | {"PYTHONIOENCODING": encoding}, *line)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_json_says_the_same_in_any_encoding(env: dict[str, str], api: FakeApi) -> None:
+    api.files = [FILE | {"originalName": "日本語 ½.pdf"}]
+    done = run(env | {"PYTHONIOENCODING": "cp1252"}, "files", "list", "--json")
+    assert json.loads(done.stdout.decode("cp1252")) == api.files
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}])
+def test_a_pipe_gets_utf8_whatever_the_locale(env: dict[str, str], locale: dict[str, str]) -> None:
+    assert "Über.pdf" in run(env | locale, "files", "list").stdout.decode("utf-8")
+
+
+# --- pipes and signals -------------------------------------------------------------------------------------------
+
+
+def test_a_reader_that_goes_away_ends_it_silently_with_141(env: dict[str, str], api: FakeApi) -> None:
+    api.files = [FILE] * 20_000
+    with subprocess.Popen([*DOCSHARE, "ls"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.readline()
+        child.stdout.close()
+        assert child.stderr.read() == b""
+        assert child.wait(timeout=30) == 141
+
+
+def test_help_into_a_closed_pipe_is_silent_too(env: dict[str, str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = run(env, "--help", stdout=writer, capture_output=False, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_full_disk_is_told(env: dict[str, str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = run(env, "files", "list", "--json", stdout=full, capture_output=False, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert b"No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_with_its_code_and_no_traceback(
+    env: dict[str, str], number: signal.Signals, code: int
+) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        env["DOCSHARE_URL"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with subprocess.Popen([*DOCSHARE, "ls", "--json"], env=env, stdout=-1, stderr=-1) as child:
+            connection, _ = silent.accept()
+            with connection:
+                connection.recv(1)  # the request is on its way
+                child.send_signal(number)
+                out, err = child.communicate(timeout=30)
+    assert (child.returncode, out) == (code, b"")
+    assert json.loads(err)["error"]["exit"] == code
+
+
+def test_an_interrupted_download_leaves_nothing(env: dict[str, str], api: FakeApi, tmp_path: Path) -> None:
+    place = tmp_path / "work"
+    place.mkdir()
+    headers = {"Content-Type": "application/pdf", "Content-Length": "1000000"}
+    api.on("GET", f"/files/{ID}/content", Answer(b"%PDF-" + b"x" * 600_000, 200, headers))
+    with subprocess.Popen([*DOCSHARE, "download", ID], env=env, cwd=place, stdout=-1, stderr=-1) as child:
+        while not any(path.stat().st_size for path in place.iterdir()):
+            assert child.poll() is None
+        child.send_signal(signal.SIGTERM)
+        child.communicate(timeout=30)
+    assert child.returncode == 143
+    assert list(place.iterdir()) == []
+
+
+def test_a_download_to_stdout_is_exactly_the_bytes(env: dict[str, str], api: FakeApi) -> None:
+    pdf = b"%PDF-1.7\n" + bytes(range(256)) * 4096
+    api.on("GET", f"/files/{ID}/content", Answer(pdf, 200, {"Content-Type": "application/pdf"}))
+    done = run(env, "download", ID, "-o", "-")
+    assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(pdf).digest()
+
+
+# --- what is loaded ----------------------------------------------------------------------------------------------
+
+HEAVY = {"requests", "urllib3", "rich", "flask", "werkzeug", "peewee", "pydantic", "PIL", "pypdf", "qrcode", "waitress",
+         "importlib.metadata", "platformdirs", "jmespath", "pypdfium2", "limits", "yaml", "click",
+         "charset_normalizer", "chardet"}  # fmt: skip
+OFFLINE = HEAVY | {"ssl", "http.client"}
+
+
+def loaded(env: dict[str, str], *line: str) -> set[str]:
+    """The modules that a command loaded, told by the program itself at its end."""
+    code = (
+        "import sys\n"
+        "from docshare.__main__ import main\n"
+        "code = main()\n"
+        "sys.stdout.flush()\n"
+        "print('\\n'.join(sys.modules), file=sys.stderr)\n"
+        "sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *line], env=env, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
+
+
+def is_package(name: str) -> bool:
+    return (ROOT / name.replace(".", "/")).is_dir()
+
+
+@pytest.mark.parametrize("line", [["--version"], ["__complete", "files", ""]])
+def test_the_fast_paths_load_next_to_nothing(env: dict[str, str], line: list[str]) -> None:
+    modules = loaded(env, *line)
+    ours = {name for name in modules if name.startswith("docshare.")}
+    assert ours <= {
+        "docshare.__main__",
+        "docshare.cli",
+        "docshare.cli.local",
+        "docshare.cli.local.completion_words",
+        "docshare.cli.local.paths",
+    }
+    assert not modules & (OFFLINE | {"typer", "json", "re", "typing", "dataclasses", "inspect", "pathlib"})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["--help"],
+        ["help", "exit-codes"],
+        ["completion", "bash"],
+        ["profile", "list"],
+        ["files", "list", "-h"],
+        ["upload", "-h"],
+        ["events", "tail", "-h"],
+        ["serve", "-h"],
+        ["admin", "-h"],
+        ["qr", "-h"],
+        ["variants", "create", "-h"],
+        ["assets", "add", "-h"],
+        ["settings", "schema"],
+        ["settings", "set", "-h"],
+        ["webhooks", "create", "-h"],
+        ["webhooks", "kinds"],
+        ["webhooks", "sample", "file.viewed"],
+        ["webhooks", "verify", "-h"],
+        ["trigger", "-h"],
+    ],
+    ids=" ".join,
+)
+def test_offline_commands_load_nothing_heavy(env: dict[str, str], line: list[str]) -> None:
+    modules = loaded(env, *line)
+    assert not modules & OFFLINE
+    assert not any(name.startswith("docshare.server") for name in modules)
+
+
+@pytest.mark.parametrize("command", ["upload", "settings set", "webhooks listen", "variants create", "events tail",
+                                     "wait", "apply", "admin backup", "readership show"])  # fmt: skip
+def test_the_help_of_a_command_loads_little_of_what_the_command_does(env: dict[str, str], command: str) -> None:
+    """Every module of ours takes a half or a whole hundredth of what such a line may take."""
+    modules = loaded(env, *command.split(), "-h")
+    assert len([name for name in modules if name.split(".")[0] == "docshare" and not is_package(name)]) <= 40
+    assert not modules & {"hashlib", "logging", "csv", "http", "email", "sqlite3", "concurrent.futures"}
+
+
+NETWORK = {"requests", "urllib3", "importlib.metadata"}  # the last one by requests itself
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "plain", "tsv", "csv", "ids"])
+def test_network_commands_load_requests_and_nothing_else_heavy(env: dict[str, str], form: str) -> None:
+    modules = loaded(env, "files", "list", "--format", form)
+    assert modules & HEAVY == NETWORK
+    assert not any(name.startswith("docshare.server") for name in modules)
+
+
+@pytest.mark.parametrize("line", [["files", "list"], ["files", "show", ID]], ids=" ".join)
+def test_a_table_for_a_person_loads_rich_and_nothing_else_heavy(
+    env: dict[str, str], api: FakeApi, line: list[str]
+) -> None:
+    api.on("GET", f"/files/{ID}", FILE)
+    modules = loaded(env, *line, "--format", "table")
+    assert modules & HEAVY == NETWORK | ({"rich"} if line[1] == "list" else set())
+    assert not modules & {"rich.progress", "rich.live", "rich.ansi", "rich.markdown", "pygments"}
+
+
+# What the client has for other calls than the one that is made: uploads, other nouns, and their part of the contract.
+SENDING = {"docshare.client.body", "docshare.client.recovery", "docshare.contract.media"}
+
+
+@pytest.mark.parametrize(
+    ("line", "noun", "contract"),
+    [
+        (["files", "list"], "files", {"patterns", "problems", "wire"}),
+        (["events", "list"], "events", {"patterns", "plans", "problems", "streams", "wire"}),
+        (["whoami"], "account", {"patterns", "problems", "wire"}),
+    ],
+    ids=["files list", "events list", "whoami"],
+)
+def test_a_network_command_loads_only_its_part_of_client_and_contract(
+    env: dict[str, str], api: FakeApi, line: list[str], noun: str, contract: set[str]
+) -> None:
+    api.on("GET", "/user", {"email": "ada@example.com"})
+    modules = loaded(env, *line, "--json")
+    assert f"docshare.client.{noun}" in modules
+    assert not modules & (SENDING | {f"docshare.client.{other}" for other in {"files", "events", "account"} - {noun}})
+    assert {name.removeprefix("docshare.contract.") for name in modules if "docshare.contract." in name} <= contract
+
+
+@pytest.mark.parametrize("line", [["settings", "get", ID], ["settings", "set", ID, "viewLimit=3"]], ids=" ".join)
+@pytest.mark.parametrize("form", ["json", "table"])
+def test_settings_load_requests_and_nothing_else_heavy(
+    env: dict[str, str], api: FakeApi, line: list[str], form: str
+) -> None:
+    api.on("GET", f"/files/{ID}", FILE | {"viewLimit": 3})
+    api.on("PUT", f"/files/{ID}/settings", b"")
+    modules = loaded(env, *line, "--format", form)
+    assert modules & HEAVY == NETWORK
+    assert not modules & SENDING
+
+
+def test_a_command_loads_only_its_own_module(env: dict[str, str]) -> None:
+    prefix = "docshare.cli.commands."
+    found = {name.split(".")[3] for name in loaded(env, "files", "list", "--json") if name.startswith(prefix)}
+    assert found == {"files"}

@@ -1,0 +1,142 @@
+"""What scripts and people type again and again: options that name columns, and mistakes that are told in one line."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time as real_time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands.uploads import Shelf, link
+from tests.cli.framework.test_process import DOCSHARE, env  # noqa: F401 - a fixture
+from tests.support.fakefeed import UUID, FakeApi
+from tests.support.shell import Shell
+
+
+def file(number: int, **more: object) -> dict[str, object]:
+    made = f"2026-09-{number:02}T12:00:00.000Z"
+    return {
+        "uuid": UUID.format(number), "shortId": f"aB3dE5fG7h{number:02}", "originalName": f"report {number}.pdf",
+        "size": number * 4_404_019, "viewCount": 100 - number, "createdAt": made,
+        "shareUrl": f"https://d.example/aB3dE5fG7h{number:02}", **more,
+    }  # fmt: skip
+
+
+FULL = {
+    "slug": "a-link-name-of-some-length", "deleteAt": "2026-12-21T12:00:00.000Z", "protected": True,
+    "requireEmail": True, "allowDownload": False, "viewLimit": 3, "originalName": "a long name.pdf",
+}  # fmt: skip
+
+
+def test_eighty_columns_show_size_age_and_the_custom_link(shell: Shell, api: FakeApi) -> None:
+    api.files = [file(1, **FULL), file(2)]
+    shell.tty = True
+    done = shell("ls", env={"COLUMNS": "80", "NO_COLOR": "1"})
+    head, first, _ = done.lines
+    assert head.split()[:3] == ["NAME", "ID", "LINK"]
+    assert {"SIZE", "UPLOADED"} <= {*head.split()}
+    assert max(map(len, done.lines)) <= 80
+    assert ("/a-link-name" in first, "4.2 MB" in first, "aB3dE5fG7h01" in first) == (True, True, True)
+
+
+@pytest.mark.parametrize(
+    ("key", "first"),
+    [("SIZE", "report 1.pdf"), ("-size", "report 3.pdf"), ("views", "report 3.pdf"), ("-uploaded", "report 3.pdf"),
+     ("name", "report 1.pdf"), ("createdAt", "report 1.pdf"), ("ID", "report 1.pdf")],
+)  # fmt: skip
+def test_sort_takes_the_names_of_columns_and_of_fields(shell: Shell, api: FakeApi, key: str, first: str) -> None:
+    api.files = [file(2), file(3), file(1)]
+    assert shell("ls", "--sort", key, "--fields", "originalName").lines[0] == first
+
+
+def test_a_column_that_there_is_not_is_refused_with_those_there_are(shell: Shell, api: FakeApi) -> None:
+    done = shell("ls", "--sort", "weight")
+    assert (done.code, "NAME, ID, LINK, VIEWS, SIZE, UPLOADED, EXPIRES" in done.err) == (2, True)
+
+
+def test_an_upload_with_a_slug_prints_the_custom_link(shell: Shell, shelf: Shelf, api: FakeApi, deck: Path) -> None:
+    api.on("PUT", f"/files/{UUID.format(1)}/settings", {"slug": "offer"})
+    done = shell("upload", deck, "--slug", "offer")
+    assert (done.code, done.out) == (0, "https://d.example/offer\n"), done.err
+    api.on("PUT", f"/files/{UUID.format(2)}/settings", {"slug": "other"})
+    row = shell("upload", deck, "--slug", "other", "--json").json
+    assert (row["shareUrl"], row["url"]) == (link(2), "https://d.example/other")
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [("{nme}", "no such field: nme"), ("{shortid} {size}", "no such field: shortid"), ("{zz.top}", "zz.top")],
+)
+def test_a_template_with_an_unknown_key_is_refused(shell: Shell, api: FakeApi, template: str, said: str) -> None:
+    done = shell("ls", "--template", template)
+    assert (done.code, said in done.err, api.heard) == (2, True, [])
+
+
+def test_a_template_suggests_what_was_meant_and_takes_what_a_query_makes(shell: Shell, api: FakeApi) -> None:
+    api.files = [file(1)]
+    assert "Did you mean {shortId}?" in shell("ls", "--template", "{shortid}").err
+    assert shell("ls", "--query", "[].{made: createdAt}", "--template", "{made}").out == "2026-09-01T12:00:00.000Z\n"
+
+
+@pytest.mark.parametrize("query", ["[", "a b", "foo[?", "'", "`", "@ ! ", "length(`1`)", "nope(@)"])
+def test_a_bad_query_is_one_clean_line(shell: Shell, api: FakeApi, query: str) -> None:
+    api.files = [file(1)]
+    done = shell("ls", "--query", query)
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 2), done.err
+    assert "\\n" not in done.err
+    assert "^" not in done.err
+
+
+def test_https_to_a_plain_port_is_told_in_words_and_once(shell: Shell, api: FakeApi) -> None:
+    secure = api.url.replace("http://", "https://")
+    done = shell("ls", "--url", secure)
+    assert (done.code, done.err.count("plain http"), shell.time.passed) == (11, 1, 0)
+    assert done.err.splitlines()[0] == f"error: {secure} speaks plain http on this port, not https"
+
+
+def test_rows_are_sorted_by_the_time_that_is_shown(shell: Shell, api: FakeApi) -> None:
+    moments = ["2026-09-21T12:05:00.000Z", "2026-09-21T12:01:00.000Z", "2026-09-21T12:03:00.000Z"]
+    api.rows["view"] = [
+        {"id": number, "type": "view", "fileUuid": UUID.format(1), "fileName": "a.pdf", "readAt": moment}
+        for number, moment in enumerate(moments, 1)
+    ]
+    shown = shell("events", "list", "--fields", "readAt").lines
+    assert shown == sorted(moments, reverse=True)
+    assert shell("events", "list", "--oldest-first", "--fields", "readAt").lines == sorted(moments)
+
+
+@pytest.mark.parametrize("line", ["events tail", "gate tail", "readership show aB3dE5fG7hJ9 --watch 5s"])
+def test_ctrl_c_ends_what_runs_until_then_quietly(env: dict[str, str], api: FakeApi, line: str) -> None:  # noqa: F811
+    api.on("GET", "/files/aB3dE5fG7hJ9/readership", {"summary": {}})
+    api.on("GET", "/gate-responses", [])
+    with subprocess.Popen(
+        [*DOCSHARE, *line.split(), "-q"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        give_up = real_time.monotonic() + 30
+        while not api.heard and real_time.monotonic() < give_up:
+            real_time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=30)
+    assert (child.returncode, err) == (130, b"")
+
+
+@pytest.mark.parametrize("name", ["a%22b%0A.pdf", "100%0dx.pdf", 'quote".pdf', "Über 100%.pdf"])
+def test_a_name_arrives_as_it_is(house: str, desk, world, tmp_path: Path, name: str) -> None:  # type: ignore[no-untyped-def]
+    from tests.support.pdfs import simple_pdf
+
+    (tmp_path / name).write_bytes(simple_pdf(pages=1))
+    pia = desk(world.pia)
+    assert pia("upload", tmp_path / name).code == 0
+    assert pia("files", "show", "@last", "--fields", "originalName", "--json").json == {"originalName": name}
+
+
+@pytest.mark.parametrize("name", ["new\nline.pdf", "esc\x1b[31m.pdf", "del\x7f.pdf"])
+def test_a_name_that_cannot_arrive_is_refused_by_name(shell: Shell, shelf: Shelf, tmp_path: Path, name: str) -> None:
+    from tests.cli.commands.uploads import PDF
+
+    (tmp_path / name).write_bytes(PDF)
+    done = shell("upload", tmp_path / name)
+    assert (done.code, shelf.received, "\x1b" in done.err, name[:3] in done.err) == (2, [], False, True)
+    assert shell("upload", tmp_path / name, "--name", "plain.pdf").code == 0

@@ -1,0 +1,82 @@
+"""Signals end a command wherever they strike."""
+
+import contextlib
+import signal
+import sys
+import threading
+
+import pytest
+
+from docshare.cli.framework.exits import DeadlinePassed, Terminated
+from docshare.cli.framework.signals import handled, raise_lost
+
+
+class Striking:
+    """Is signalled in its finalizer, where Python drops whatever exception is raised."""
+
+    def __init__(self, number: signal.Signals) -> None:
+        self._number = number
+
+    def __del__(self) -> None:
+        signal.raise_signal(self._number)
+        for _ in range(1000):
+            pass  # the handler runs between two instructions, so some must follow
+
+
+def _command(number: signal.Signals) -> None:
+    with handled():
+        Striking(number)
+        threading.Event().wait(10)
+
+
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt), (signal.SIGALRM, DeadlinePassed)],
+)
+def test_a_signal_that_strikes_in_a_finalizer_still_ends_the_command(
+    number: signal.Signals, error: type[BaseException]
+) -> None:
+    with pytest.raises(error):
+        _command(number)
+
+
+def test_a_second_signal_while_the_first_is_being_saved_loses_neither(monkeypatch: pytest.MonkeyPatch) -> None:
+    struck: list[signal.Signals] = []
+
+    class Thread(threading.Thread):
+        def start(self) -> None:
+            super().start()
+            if not struck:
+                struck.append(signal.SIGTERM)
+                signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("docshare.cli.framework.signals.threading.Thread", Thread)
+    with pytest.raises((KeyboardInterrupt, Terminated)):
+        _command(signal.SIGINT)
+    assert struck == [signal.SIGTERM]
+
+
+def test_other_dropped_exceptions_go_where_they_went_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing:
+        def __del__(self) -> None:
+            raise ValueError("dropped")
+
+    dropped: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: dropped.append(found.exc_type))
+    with handled():
+        Failing()
+    assert dropped == [ValueError]
+
+
+def _running_on() -> None:
+    with handled():
+        with contextlib.suppress(Terminated):  # as code that loses it would
+            signal.raise_signal(signal.SIGTERM)
+        raise_lost()
+
+
+def test_a_loop_that_runs_on_notices_that_a_signal_was_lost() -> None:
+    with pytest.raises(Terminated):
+        _running_on()
+    with handled():
+        raise_lost()  # which a later command has nothing to do with

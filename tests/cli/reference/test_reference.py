@@ -1,0 +1,149 @@
+"""man/ and completions/ are what the command tree makes of them, and correct."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from docshare.cli import topics
+from docshare.cli.framework.options import Options
+from docshare.cli.reference import generate, man
+from docshare.cli.reference.tree import Command, global_options, resolved
+from tests.support.repository import ROOT
+
+MANUAL = ROOT / "man"
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, str]:
+    return generate.files()
+
+
+@pytest.fixture(scope="module")
+def tree() -> Command:
+    return resolved()
+
+
+def test_the_committed_files_are_what_the_tree_makes(made: dict[str, str]) -> None:
+    """If this fails: python -m docshare.cli.reference"""
+    assert generate.differences(made, ROOT) == []
+
+
+def test_making_them_twice_gives_the_same(made: dict[str, str]) -> None:
+    assert generate.files() == made
+
+
+def test_writing_changes_what_differs_and_deletes_what_is_left_over(made: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "man/man1").mkdir(parents=True)
+    (tmp_path / "man/man1/docshare-old.1").write_text("old")
+    generate.write(made, tmp_path)
+    assert generate.differences(made, tmp_path) == []
+    assert not (tmp_path / "man/man1/docshare-old.1").exists()
+    (tmp_path / "man/man1/docshare.1").write_text("edited")
+    assert generate.differences(made, tmp_path) == ["man/man1/docshare.1"]
+
+
+def test_every_command_has_a_page(made: dict[str, str], tree: Command) -> None:
+    pages = {"man/man1/" + "-".join(("docshare", *command.path)) + ".1" for command in tree.walk()}
+    assert pages == {path for path in made if path.startswith("man/man1/")}
+
+
+def test_mandoc_finds_nothing_to_say() -> None:
+    pages = [str(path) for path in sorted(MANUAL.rglob("*.[157]"))]
+    assert len(pages) > 30
+    done = subprocess.run(["mandoc", "-Tlint", *pages], capture_output=True, text=True)
+    assert done.stdout + done.stderr == ""
+
+
+def test_a_page_reads_as_written() -> None:
+    done = subprocess.run(
+        ["mandoc", "-Tascii", str(MANUAL / "man1/docshare-files-list.1")], capture_output=True, text=True
+    )
+    text = re.sub(".\b", "", done.stdout)  # bold is a letter struck twice
+    for piece in (
+        "docshare-files-list - List the files of the account",
+        "docshare files list [OPTIONS]",
+        "--filter EXPR",
+        "docshare files list --filter 'viewCount > `10`' --sort -views",
+        "shortId, uuid, originalName",
+        "docshare-exit-codes(7)",
+    ):
+        assert piece in text
+
+
+def test_a_hyphen_of_an_option_can_be_copied(made: dict[str, str]) -> None:
+    assert "\\fB\\-\\-filter\\fR" in made["man/man1/docshare-files-list.1"]
+
+
+def test_no_line_of_a_page_becomes_a_request_by_accident(made: dict[str, str]) -> None:
+    known = {".TH", ".SH", ".SS", ".PP", ".TP", ".EX", ".EE", '.\\"'}
+    for path, text in made.items():
+        if path.startswith("man/"):
+            starts = {line.split(" ")[0] for line in text.splitlines() if line.startswith((".", "'"))}
+            assert starts <= known, path
+
+
+@pytest.mark.parametrize("topic", topics.TOPICS)
+def test_a_topic_fits_the_terminal_and_has_a_page(made: dict[str, str], topic: str) -> None:
+    assert f"man/man7/docshare-{topic}.7" in made
+    too_long = [
+        line for line in topics.load(topic).splitlines() if len(line) > 80 and not line.startswith("  DOCSHARE")
+    ]
+    assert too_long == []
+
+
+def test_every_global_option_is_explained_and_kept() -> None:
+    shown = topics.load("global")
+    for option in global_options():
+        assert option.names[0] in shown
+        assert option.help.endswith(".")
+    flags = {name for option in global_options() for name in option.names}
+    for field in Options._fields:
+        assert {f"--{field.replace('_', '-')}"} & flags, field
+
+
+def test_every_setting_of_the_server_is_in_the_manual() -> None:
+    from docshare.server.config import Config
+
+    text = topics.load("config")
+    for field in dataclasses.fields(Config):
+        assert f"DOCSHARE_{field.name.upper()}" in text, field.name
+
+
+def test_every_setting_of_the_command_line_is_in_the_manual() -> None:
+    from docshare.cli.local.settings import SETTINGS
+
+    text = topics.load("config")
+    for name in SETTINGS:
+        assert f"\n  {name} " in text, name
+
+
+# code, first words of the meaning: typed from the design
+CODES = {
+    0: "Done", 1: "Unexpected error", 2: "Wrong usage", 3: "Not found", 4: "No, bad or expired credential",
+    5: "Forbidden", 6: "The plan", 7: "Conflict", 8: "Gone", 9: "The server rejected", 10: "Still rate limited",
+    11: "Server or network failure", 12: "Some items", 13: "A check failed", 14: "A write may", 124: "The --deadline",
+    130: "Interrupted", 141: "The reader", 143: "Terminated",
+}  # fmt: skip
+
+
+def test_every_exit_code_is_explained() -> None:
+    from docshare.cli.framework.exits import ExitCode
+
+    assert {int(code) for code in ExitCode} == set(CODES)
+    text = topics.load("exit-codes")
+    for code, words in CODES.items():
+        assert any(line.split()[:1] == [str(code)] and words in line for line in text.splitlines()), code
+
+
+def test_text_of_a_command_is_never_a_roff_request() -> None:
+    text = "Do it.\n\n.dotted and back\\slash\n\n'quoted --option\n\nExamples:\n\n  .hidden\n"
+    command = Command(("x",), text, (), (), (), None)
+    page = man.pages(command)["man1/docshare-x.1"].splitlines()
+    assert "\\&.dotted and back\\eslash" in page
+    assert "\\&'quoted \\-\\-option" in page
+    assert "\\&.hidden" in page

@@ -1,0 +1,29 @@
+"""A listener for each test that asks for one."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.http.rig import Rig
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Rig]]:
+    """A function that starts a listener; settings of ``make_server`` are its keyword arguments."""
+    started: list[Rig] = []
+
+    def build(**settings: Any) -> Rig:
+        started.append(Rig(tmp_path / f"data{len(started)}", **settings))
+        return started[-1]
+
+    yield build
+    for rig in started:
+        rig.close()
+
+
+@pytest.fixture
+def rig(start: Callable[..., Rig]) -> Rig:
+    """A listener with the usual settings."""
+    return start()

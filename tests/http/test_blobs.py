@@ -1,0 +1,218 @@
+"""The store: durable before it is named, swept before it serves."""
+
+import errno
+import os
+import threading
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from docshare.server.store.blobs import Blobs, Swept
+from tests.http.rig import sha256
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> Blobs:
+    numbers = count()
+    return Blobs(tmp_path / "blobs", tmp_path / "tmp", lambda: f"{next(numbers) % 7:02d}blob{next(numbers):014d}")
+
+
+def store(blobs: Blobs, content: bytes) -> str:
+    part = blobs.part()
+    part.write(content)
+    return blobs.keep(part)
+
+
+def test_a_part_knows_its_size_hash_and_head(blobs: Blobs) -> None:
+    part = blobs.part()
+    for block in (b"%PDF-1.7\n", memoryview(b"a" * 1020), b"", b"b" * 5000):
+        part.write(block)
+    whole = b"%PDF-1.7\n" + b"a" * 1020 + b"b" * 5000
+    assert (part.size, part.sha256(), part.head) == (len(whole), sha256(whole), whole[:1024])
+    assert part.path.read_bytes() == whole
+    part.discard()
+
+
+def test_equal_bytes_have_two_blobs(blobs: Blobs) -> None:
+    first, second = store(blobs, b"same"), store(blobs, b"same")
+    assert first != second
+    assert blobs.path(first).read_bytes() == blobs.path(second).read_bytes() == b"same"
+
+
+def test_a_kept_blob_is_found_until_it_is_deleted(blobs: Blobs) -> None:
+    key = store(blobs, b"x")
+    assert blobs.exists(key)
+    assert blobs.path(key) == blobs.root / key[:2] / key
+    blobs.delete(key)
+    assert not blobs.exists(key)
+    blobs.delete(key)
+
+
+def test_a_kept_part_survives_being_discarded(blobs: Blobs) -> None:
+    part = blobs.part()
+    part.write(b"x")
+    part.close()
+    key = blobs.keep(part)
+    part.discard()
+    assert blobs.path(key).read_bytes() == b"x"
+
+
+def test_directories_and_files_are_private(blobs: Blobs) -> None:
+    key = store(blobs, b"x")
+    modes = {path: path.stat().st_mode & 0o777 for path in (blobs.root, blobs.tmp, blobs.path(key).parent)}
+    assert set(modes.values()) == {0o700}
+    assert blobs.path(key).stat().st_mode & 0o777 == 0o600
+
+
+def test_the_bytes_are_on_the_disk_before_the_name_and_the_name_before_the_key_is_told(
+    blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    real_fsync, real_rename = os.fsync, os.rename
+
+    def fsync(descriptor: int) -> None:
+        target = Path(os.readlink(f"/proc/self/fd/{descriptor}")).relative_to(blobs.root.parent)
+        steps.append(f"fsync {target.parts[0]}, level {len(target.parts)}")
+        real_fsync(descriptor)
+
+    def rename(source: Path, target: Path) -> None:
+        steps.append("rename")
+        real_rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "rename", rename)
+    store(blobs, b"x")
+    # The partial, the root (for the new shelf), the rename, the shelf.
+    assert steps == ["fsync tmp, level 2", "fsync blobs, level 1", "rename", "fsync blobs, level 2"]
+
+
+def test_a_part_that_could_not_be_kept_can_be_discarded(blobs: Blobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = blobs.part()
+    part.write(b"x")
+    calls = count()
+
+    def fails_after_the_rename(descriptor: int) -> None:
+        if next(calls) == 2:
+            raise OSError("I/O error")
+
+    monkeypatch.setattr(os, "fsync", fails_after_the_rename)
+    with pytest.raises(OSError, match="I/O error"):
+        blobs.keep(part)
+    part.discard()
+    assert [path for path in blobs.root.rglob("*") if path.is_file()] == []
+
+
+def test_many_threads_may_keep_at_once(blobs: Blobs) -> None:
+    keys: list[str] = []
+    threads = [threading.Thread(target=lambda: keys.append(store(blobs, b"x"))) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(keys)) == 16
+    assert all(blobs.exists(key) for key in keys)
+
+
+@pytest.mark.parametrize("key", ["", "..", "../../etc/passwd", "short", "a" * 15, "a" * 65, "a" * 20 + "/", "é" * 20])
+def test_a_string_that_is_no_key_reaches_no_file(blobs: Blobs, key: str) -> None:
+    for use in (blobs.path, blobs.exists, blobs.delete):
+        with pytest.raises(ValueError, match="not a blob key"):
+            use(key)
+
+
+def test_the_sweep_removes_partials_and_blobs_without_a_row_and_nothing_else(blobs: Blobs, tmp_path: Path) -> None:
+    known, orphan = store(blobs, b"known"), store(blobs, b"orphan")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_bytes(b"x")
+    partial = blobs.part()
+    partial.close()
+    (blobs.tmp / "convert").mkdir()
+    (blobs.tmp / "convert" / "leftover.docx").write_bytes(b"x")
+    (blobs.tmp / "link").symlink_to(outside)
+    assert blobs.sweep(iter([known])) == Swept(partials=3, orphans=1)
+    assert list(blobs.tmp.iterdir()) == []
+    assert blobs.exists(known)
+    assert not blobs.exists(orphan)
+    assert (outside / "precious").exists()
+    assert blobs.sweep({known}) == Swept(partials=0, orphans=0)
+
+
+def test_the_free_space_is_that_of_the_store(blobs: Blobs) -> None:
+    room = os.statvfs(blobs.root)
+    assert abs(blobs.free_bytes() - room.f_bavail * room.f_frsize) < 1 << 30
+
+
+def test_the_store_refuses_a_temporary_directory_on_another_file_system(tmp_path: Path) -> None:
+    elsewhere = Path("/dev/shm")
+    if not elsewhere.is_dir() or elsewhere.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no second file system here")
+    with pytest.raises(ValueError, match="must lie on one file system"):
+        Blobs(tmp_path / "blobs", elsewhere, lambda: "x" * 16)
+
+
+def test_a_growing_part_stops_before_the_disk_is_full(blobs: Blobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Free-space floor: an upload of unknown length, and several at once, leave 1 GB."""
+    gb, block = 1 << 30, bytes(4 << 20)
+    free = [gb]
+    monkeypatch.setattr(os, "fstatvfs", lambda handle: SimpleNamespace(f_bavail=free[0], f_frsize=1))
+    part = blobs.part()
+    for _ in range(4):
+        part.write(block)
+    free[0] = gb - 1
+    for _ in range(3):
+        part.write(block)
+    with pytest.raises(OSError, match="No space left") as caught:
+        part.write(block)
+    assert caught.value.errno == errno.ENOSPC
+    part.discard()
+    assert list(blobs.tmp.iterdir()) == []
+
+
+def nested(place: Path, depth: int) -> None:
+    """Directories in each other, deeper than a path can say or a function can call itself."""
+    handle = os.open(place, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=handle)
+        inner = os.open("d", os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle = inner
+    os.close(handle)
+
+
+def test_a_start_removes_what_a_hostile_document_left(tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path / "blobs", tmp_path / "tmp", lambda: "k" * 16)
+    left = tmp_path / "tmp" / "office-x"
+    left.mkdir()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    nested(left, 3_000)
+    (left / "link").symlink_to(outside)
+    closed = left / "closed"
+    (closed / "in").mkdir(parents=True)
+    (closed / ("\U0001f600" * 63)).mkdir()
+    (closed / "in" / "file").touch()
+    for directory in (closed / "in", closed, left):
+        directory.chmod(0)
+    blobs.sweep(())
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert (outside / "kept").exists()
+
+
+def test_what_cannot_be_removed_stops_no_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    blobs = Blobs(tmp_path / "blobs", tmp_path / "tmp", lambda: "k" * 16)
+    (tmp_path / "tmp" / "office-x").mkdir()
+    (tmp_path / "tmp" / "part").touch()
+
+    def refuse(*_: object) -> None:
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr(Path, "rmdir", refuse)
+    blobs.sweep(())
+    assert [path.name for path in (tmp_path / "tmp").iterdir()] == ["office-x"]
+    assert "cannot be removed: office-x" in caplog.text

@@ -1,0 +1,36 @@
+"""Which clients get a compressed answer."""
+
+import gzip
+
+import pytest
+
+from docshare.server.http.compression import pack, pack_well, takes_gzip
+
+TAKEN = [
+    "gzip", "GZIP", "x-gzip", "gzip, deflate, br", "deflate,gzip", "br;q=1.0, gzip;q=0.8, *;q=0.1", "gzip;q=0.001",
+    "*", "*;q=0.5", "identity;q=0, *;q=0.5", "gzip;q=0.5, identity;q=0.5", "identity;q=0.5, gzip;q=1.0", "gzip ; q=1",
+    "gzip;Q=0.5", " gzip ",
+]  # fmt: skip
+NOT_TAKEN = [
+    None, "", "identity", "br", "deflate", "gzip;q=0", "gzip;q=0.000", "gzip;q=0, *", "*;q=0", "identity, gzip;q=0.9",
+    "identity;q=1, *;q=0.5", "gzip;q=2", "gzip;q=-1", "gzip;q=abc", "gzip;level=9", "gzipp", "xgzip", ";q=1", ",,",
+    "gzip;q=0.0001", "gzip," + "x" * 300,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("header", TAKEN)
+def test_a_client_that_takes_gzip_gets_it(header: str) -> None:
+    assert takes_gzip(header)
+
+
+@pytest.mark.parametrize("header", NOT_TAKEN)
+def test_a_client_that_does_not_ask_for_it_or_prefers_the_plain_answer_does_not(header: str | None) -> None:
+    assert not takes_gzip(header)
+
+
+def test_what_is_compressed_comes_back_whole_and_is_the_same_every_time() -> None:
+    body = b'{"name":"value"}' * 100
+    for packed in (pack(body), pack_well(body)):
+        assert gzip.decompress(packed) == body
+        assert len(packed) < 100
+    assert pack(body) == pack(body)

@@ -1,0 +1,358 @@
+"""More connections than there is room for, and connections that do not move on."""
+
+import errno
+import select
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+import waitress.channel
+import waitress.server
+
+from docshare.server.http.channel import Channel
+from docshare.server.http.crowd import STEP_BYTES, Phase, network_of
+from docshare.server.http.event_loop import EventLoop
+from docshare.server.http.listener import Listener
+from tests.http.rig import BIG, Rig, Wire, eventually, form, part, request, upload
+
+Connect = Callable[..., Wire]
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Opens connections, and closes them at the end."""
+    with ExitStack() as stack:
+        yield lambda *where, **how: stack.enter_context(Wire(*where, **how))
+
+
+class Clock:
+    """Monotonic seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def is_closed(wire: Wire) -> bool:
+    """Whether the other end has closed; nothing else may have come from it."""
+    if not select.select([wire.socket], [], [], 0)[0]:
+        return False
+    try:
+        return wire.socket.recv(1, socket.MSG_PEEK) == b""
+    except ConnectionResetError:
+        return True
+
+
+def ask(wire: Wire, path: str = "/ping") -> bool:
+    wire.send(request("GET", path))
+    return wire.answer().status == 200
+
+
+def is_moving(rig: Rig) -> bool:
+    """Whether an answer is leaving or a body arriving."""
+    return any(channel.phase is Phase.MOVING for channel in rig.server._channels())
+
+
+def received(rig: Rig) -> int:
+    """How many bytes the server has read from the connections it holds."""
+    return sum(channel.delivered() for channel in rig.server._channels())
+
+
+def pass_time(rig: Rig, clock: Clock, seconds: float) -> None:
+    """Let ``seconds`` pass, and the server look at its deadlines."""
+    clock.now += seconds
+    assert eventually(lambda: rig.server._check_at > clock.now)
+
+
+def test_at_the_limit_the_longest_idle_makes_room_and_then_who_has_asked_nothing(
+    start: Callable[..., Rig], connect: Connect
+) -> None:
+    rig = start(connections=4, is_exempt=lambda peer: True)
+    running, silent, first, second = (connect(rig.port) for _ in range(4))
+    assert ask(first)
+    assert ask(second)
+    running.send(request("GET", "/slow"))
+    assert rig.entered.wait(10)
+    others = [silent, first, second]
+    for gone in (first, second, silent):
+        newcomer = connect(rig.port)
+        assert eventually(lambda gone=gone: is_closed(gone))  # type: ignore[misc]
+        others.remove(gone)
+        assert not any(is_closed(wire) for wire in others)
+        newcomer.send(b"GET /x HTTP/1.1\r\n")
+        others.append(newcomer)
+        assert len(rig.server.crowd) == 4
+    rig.gate.set()
+    assert running.answer().status == 200
+
+
+def test_a_crowd_of_silent_connections_keeps_nobody_out(start: Callable[..., Rig], connect: Connect) -> None:
+    rig = start(connections=20, is_exempt=lambda peer: True)
+    crowd = []
+    for _ in range(60):
+        crowd.append(connect(rig.port))
+        with Wire(rig.port) as visitor:
+            assert ask(visitor)
+    assert len(rig.server.crowd) <= 20
+
+
+def test_an_address_beyond_its_share_loses_its_own_oldest_connection(
+    start: Callable[..., Rig], clock: Clock, connect: Connect
+) -> None:
+    rig = start(connections=64, clock=clock)
+    with Wire(rig.port, "127.0.0.2") as visitor:
+        assert ask(visitor)
+        crowd = [connect(rig.port) for _ in range(16)]
+        assert eventually(lambda: len(rig.server.crowd) == 17)
+        # Too fast: what it holds has come a moment ago.
+        assert connect(rig.port).rest() == b""
+        clock.now += 2
+        newcomer = connect(rig.port)
+        assert ask(newcomer)
+        assert crowd[0].rest() == b""
+        assert not any(is_closed(wire) for wire in crowd[1:])
+        assert ask(visitor)
+
+
+def test_a_trusted_proxy_may_hold_them_all(start: Callable[..., Rig], connect: Connect) -> None:
+    rig = start(connections=64, is_exempt=lambda peer: peer == "127.0.0.1")
+    crowd = [connect(rig.port) for _ in range(60)]
+    assert all(ask(wire) for wire in crowd)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("192.0.2.1", "192.0.2.2", False),
+        ("2001:db8:0:1::1", "2001:db8:0:1:ffff::2", True),
+        ("2001:db8:0:1::1", "2001:db8:0:2::1", False),
+        ("fe80::1%eth0", "fe80::2%eth0", True),
+    ],
+)
+def test_an_ipv6_network_is_one_address(one: str, other: str, same: bool) -> None:
+    assert (network_of(one) == network_of(other)) is same
+
+
+def test_idle_connections_follow_the_monotonic_clock(
+    start: Callable[..., Rig], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Tomorrow:
+        @staticmethod
+        def time() -> float:
+            return 2e9 + 86_400
+
+    rig = start(clock=clock)
+    with Wire(rig.port) as wire:
+        assert ask(wire)
+        for module in (waitress.channel, waitress.server):
+            monkeypatch.setattr(module, "time", Tomorrow)
+        pass_time(rig, clock, 100)
+        pass_time(rig, clock, 10)
+        assert not is_closed(wire)
+        assert ask(wire)
+        pass_time(rig, clock, 1)
+        pass_time(rig, clock, 130)
+        assert eventually(lambda: is_closed(wire))
+
+
+def test_a_connection_that_never_asks_is_closed_after_the_time_of_a_header_block(
+    start: Callable[..., Rig], clock: Clock
+) -> None:
+    rig = start(clock=clock)
+    with Wire(rig.port) as wire:
+        assert eventually(lambda: len(rig.server.crowd) == 1)
+        pass_time(rig, clock, 29)
+        assert not is_closed(wire)
+        pass_time(rig, clock, 2)
+        assert eventually(lambda: is_closed(wire))
+
+
+def test_an_answer_that_nobody_reads_is_given_up(start: Callable[..., Rig], clock: Clock) -> None:
+    rig = start(clock=clock)
+    with Wire(rig.port, receive=4096) as wire:
+        wire.send(request("GET", "/big"))
+        assert eventually(lambda: rig.calls == ["/big"] and is_moving(rig))
+        pass_time(rig, clock, 119)
+        assert len(rig.server.crowd) == 1
+        pass_time(rig, clock, 2)
+        assert eventually(lambda: len(rig.server.crowd) == 0)
+
+
+def test_a_slow_reader_gets_all_of_a_big_answer(start: Callable[..., Rig], clock: Clock) -> None:
+    rig = start(clock=clock)
+    with Wire(rig.port, receive=100_000) as wire:
+        wire.send(request("GET", "/big"))
+        assert eventually(lambda: rig.calls == ["/big"] and is_moving(rig))
+        for _ in range(4):
+            # The system has taken megabytes of the answer, so the server itself sends nothing meanwhile.
+            for _ in range(20):
+                wire.buffer += wire.socket.recv(STEP_BYTES)
+            pass_time(rig, clock, 100)
+        assert wire.answer().body == BIG
+
+
+def test_a_body_that_does_not_arrive_is_given_up(start: Callable[..., Rig], clock: Clock) -> None:
+    rig = start(clock=clock)
+    with Wire(rig.port) as wire:
+        raw = upload(form(part(b"x" * 100_000)))
+        wire.send(raw[:1000])
+        assert eventually(lambda: len(rig.partials()) == 1)
+        for sent in range(4):
+            pass_time(rig, clock, 35)
+            if sent < 3:
+                wire.send(b"x")
+        assert eventually(lambda: is_closed(wire))
+        assert eventually(lambda: rig.partials() == [])
+
+
+def test_a_body_that_moves_on_may_take_hours(start: Callable[..., Rig], clock: Clock) -> None:
+    rig = start(clock=clock)
+    raw = upload(form(part(b"x" * 400_000)))
+    with Wire(rig.port) as wire:
+        for at in range(0, len(raw) - 50_000, 50_000):
+            wire.send(raw[at : at + 50_000])
+            assert eventually(lambda at=at: received(rig) >= at + 50_000)  # type: ignore[misc]
+            pass_time(rig, clock, 100)
+        wire.send(raw[at + 50_000 :])
+        assert wire.answer().facts["files"]["file"]["size"] == 400_000
+
+
+def test_pipelined_requests_are_read_one_by_one(rig: Rig) -> None:
+    with Wire(rig.port) as wire:
+        wire.send(request("GET", "/slow") + b"".join(request("GET", f"/{number}") for number in range(300)))
+        assert rig.entered.wait(10)
+        with Wire(rig.port) as other:
+            assert ask(other)
+        assert [head.path for head in rig.heads] == ["/slow", "/ping"]
+        rig.gate.set()
+        assert [wire.answer().facts["path"] for _ in range(301)] == ["/slow", *(f"/{number}" for number in range(300))]
+
+
+def test_a_client_that_sends_no_more_gets_its_answers(rig: Rig) -> None:
+    with Wire(rig.port) as wire:
+        wire.send(request("GET", "/slow") + request("GET", "/b"))
+        wire.socket.shutdown(socket.SHUT_WR)
+        assert rig.entered.wait(10)
+        rig.gate.set()
+        assert [wire.answer().facts["path"] for _ in range(2)] == ["/slow", "/b"]
+        assert wire.rest() == b""
+
+
+def test_silent_connections_cost_the_others_nothing(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, connect: Connect
+) -> None:
+    crowd = [connect(rig.port) for _ in range(200)]
+    with Wire(rig.port) as wire:
+        assert ask(wire)
+        asked, woken = [], []
+        readable, wake = Channel.readable, Listener.wake
+        monkeypatch.setattr(Channel, "readable", lambda self: asked.append(self) or readable(self))
+        monkeypatch.setattr(Listener, "wake", lambda self, *more: woken.append(self) or wake(self, *more))
+        for _ in range(20):
+            assert ask(wire)
+            # A request that comes while the thread still finishes the one before it does wake the loop.
+            assert eventually(lambda: not any(channel.requests for channel in rig.server._channels()))
+    assert len({id(channel) for channel in asked}) == 1
+    assert len(woken) <= 2  # a thread may be interrupted between its last steps
+    assert not any(is_closed(other) for other in crowd)
+
+
+def test_many_newcomers_are_accepted_in_one_turn(
+    start: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch, connect: Connect
+) -> None:
+    turns: list[int] = []
+    turn = EventLoop.turn
+    monkeypatch.setattr(EventLoop, "turn", lambda self, *more: turns.append(len(self)) or turn(self, *more))
+    rig = start(run=False)
+    crowd = [connect(rig.port) for _ in range(150)]
+    rig.thread.start()
+    assert ask(crowd[-1])
+    assert sum(before < 150 for before in turns) <= 4
+
+
+def test_one_address_waits_behind_itself_only(start: Callable[..., Rig], connect: Connect) -> None:
+    rig = start(threads=1)
+    with Wire(rig.port) as first, Wire(rig.port, "127.0.0.2") as visitor:
+        first.send(request("GET", "/slow"))
+        assert rig.entered.wait(10)
+        crowd = [connect(rig.port) for _ in range(30)]
+        for number, wire in enumerate(crowd):
+            wire.send(request("GET", f"/{number}"))
+        assert eventually(lambda: len(rig.heads) == 31)
+        visitor.send(request("GET", "/visitor"))
+        assert eventually(lambda: len(rig.heads) == 32)
+        rig.gate.set()
+        assert visitor.answer().status == 200
+        assert all(wire.answer().status == 200 for wire in crowd)
+    assert rig.calls.index("/visitor") <= 2
+
+
+@pytest.mark.parametrize(("path", "status"), [("/busy", 503), ("/often", 429)])
+def test_who_asks_too_much_is_told_half_a_second_late_and_holds_up_nobody_else(
+    start: Callable[..., Rig], clock: Clock, path: str, status: int
+) -> None:
+    rig = start(clock=clock, threads=1)
+    with Wire(rig.port) as first, Wire(rig.port) as second, Wire(rig.port) as other:
+        for wire in (first, second):
+            wire.send(request("GET", path))
+        assert eventually(lambda: rig.calls == [path, path])
+        assert ask(other)
+        clock.now += 0.4
+        assert ask(other)
+        assert not select.select([first.socket, second.socket], [], [], 0)[0]
+        clock.now += 0.2
+        for wire in (first, second):
+            assert wire.answer().status == status
+            assert ask(wire)
+
+
+class Exhausted:
+    """A listening socket of a system without a descriptor to spare, while ``full``."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self.full = True
+        self.calls = 0
+
+    def accept(self) -> Any:
+        self.calls += 1
+        if self.full:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return self._sock.accept()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sock, name)
+
+
+def test_without_a_descriptor_an_idle_connection_makes_room_and_the_loop_does_not_spin(
+    start: Callable[..., Rig], clock: Clock
+) -> None:
+    rig = start(clock=clock)
+    with Wire(rig.port) as idle, Wire(rig.port) as running:
+        assert ask(idle)
+        # The client has its answer a moment before the loop knows that this connection is idle.
+        assert eventually(lambda: [channel.phase for channel in rig.server._channels()].count(Phase.IDLE) == 1)
+        running.send(request("GET", "/slow"))
+        assert rig.entered.wait(10)
+        listener = rig.server._listeners[0]
+        exhausted = listener.socket = Exhausted(listener.socket)
+        with Wire(rig.port) as newcomer:
+            assert eventually(lambda: is_closed(idle))
+            assert eventually(lambda: listener.watched == 0)
+            calls = exhausted.calls
+            assert calls <= 6
+            rig.gate.set()
+            assert running.answer().status == 200
+            assert exhausted.calls == calls
+            exhausted.full = False
+            clock.now += 1
+            assert ask(newcomer)

@@ -1,0 +1,87 @@
+"""Which exceptions are faults of the host, and what follows."""
+
+import errno
+import logging
+import sqlite3
+from pathlib import Path
+
+import peewee
+import pytest
+
+from docshare.server.http import faults
+from docshare.server.services.files import intake
+from docshare.server.store import reserve
+from tests.support.cast import World
+
+
+def of_sqlite(name: str) -> peewee.OperationalError:
+    inner = sqlite3.OperationalError("disk I/O error")
+    inner.sqlite_errorcode = getattr(sqlite3, name)
+    return peewee.OperationalError(inner, "disk I/O error")
+
+
+FAULTS = {
+    "full": [OSError(errno.ENOSPC, ""), OSError(errno.EDQUOT, ""), OSError(errno.EFBIG, ""), of_sqlite("SQLITE_FULL")],
+    "fails": [OSError(errno.EIO, ""), of_sqlite("SQLITE_IOERR"), of_sqlite("SQLITE_IOERR_FSYNC")],
+    "read-only": [OSError(errno.EROFS, ""), of_sqlite("SQLITE_READONLY"), of_sqlite("SQLITE_READONLY_DBMOVED")],
+    "descriptors": [OSError(errno.EMFILE, ""), OSError(errno.ENFILE, "")],
+    "memory": [MemoryError(), OSError(errno.ENOMEM, ""), of_sqlite("SQLITE_NOMEM")],
+    "damaged": [of_sqlite("SQLITE_CORRUPT"), peewee.DatabaseError(of_sqlite("SQLITE_NOTADB"), "while connecting")],
+    "open its database": [of_sqlite("SQLITE_CANTOPEN")],
+    "busy": [of_sqlite("SQLITE_BUSY")],
+}
+
+
+@pytest.mark.parametrize(("word", "error"), [(word, error) for word, errors in FAULTS.items() for error in errors])
+def test_a_fault_of_the_host_is_unavailable(word: str, error: Exception) -> None:
+    problem = faults.as_problem(error)
+    assert problem is not None
+    assert (problem.status, word in problem.detail) == (503, True)
+    assert int(problem.headers["Retry-After"]) > 0
+    assert problem.hint
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ValueError(), FileNotFoundError(errno.ENOENT, ""), of_sqlite("SQLITE_CONSTRAINT"), peewee.IntegrityError()],
+)
+def test_other_exceptions_are_not(error: Exception) -> None:
+    assert faults.as_problem(error) is None
+
+
+def test_a_fault_is_logged_once_in_a_while_and_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger("docshare").propagate = True
+    faults._logged.clear()
+    for _ in range(50):
+        faults.log(OSError(errno.ENOSPC, ""), "a request failed")
+    faults.log(ValueError("bad"), "a request failed")
+    assert [(record.getMessage(), bool(record.exc_info)) for record in caplog.records] == [
+        ("a request failed: the disk is full", False),
+        ("a request failed", True),
+    ]
+
+
+def test_bytes_whose_commit_may_come_back_are_kept(world: World) -> None:
+    """A commit whose sync failed is in the log of the database; after a crash its rows need their bytes."""
+    kept = {}
+    for name in ("SQLITE_IOERR_FSYNC", "SQLITE_FULL"):
+        part = world.rt.blobs.part()
+        part.write(b"%PDF-")
+        kept[name] = world.rt.blobs.keep(part)
+        intake.abandon(world.rt, kept[name], of_sqlite(name))
+    assert world.rt.blobs.exists(kept["SQLITE_IOERR_FSYNC"])
+    assert not world.rt.blobs.exists(kept["SQLITE_FULL"])
+
+
+def test_the_reserve_is_given_up_on_a_full_disk_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert reserve.keep(tmp_path) == 1
+    assert (tmp_path / reserve.NAME).stat().st_size == reserve.BYTES
+    assert (tmp_path / reserve.NAME).stat().st_mode & 0o777 == 0o600
+    assert reserve.keep(tmp_path) == 0
+    reserve.release(tmp_path)
+    assert (tmp_path / reserve.NAME).exists()
+    monkeypatch.setattr(reserve, "_free", lambda folder: 1000)
+    reserve.release(tmp_path)
+    assert not (tmp_path / reserve.NAME).exists()
+    assert reserve.keep(tmp_path) == 0
+    assert reserve.is_spent(tmp_path)

@@ -1,0 +1,307 @@
+"""The form parser: any cut gives the same parts, hostile bytes cost no more than others, doubtful forms are refused."""
+
+import time
+from itertools import count, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from docshare.server.http.multipart import FileTooLargeError, FormError, FormParser, form_boundary
+from docshare.server.store.blobs import Blobs, Part
+from tests.http.rig import BOUNDARY, form, part
+
+DELIMITER = b"\r\n--" + BOUNDARY.encode()
+
+# Pieces that look like the delimiter, so that cuts fall into the interesting places.
+PIECES = [b"\r", b"\n", b"\r\n", b"-", b"--", b"\r\n--", b"a", b"\0"]
+PIECES += [DELIMITER[:-1], DELIMITER[2:], b"\r" + DELIMITER[:-1]]
+# Pieces that a form is made of, and near misses.
+TOKENS = [*PIECES, DELIMITER, DELIMITER + b"--", DELIMITER + b"\r\n", b"\r\n\r\n", b" ", b'; filename="f"']
+TOKENS += [b'Content-Disposition: form-data; name="a"', b'Content-Disposition: form-data; name="b"; filename=x\r\n\r\n']
+contents = st.lists(st.sampled_from(PIECES) | st.binary(max_size=5), max_size=12).map(b"".join)
+contents = contents.filter(lambda content: DELIMITER not in b"\r\n" + content)
+names = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters='"\\%'), max_size=8)
+
+
+@pytest.fixture(scope="module")
+def blobs(tmp_path_factory: pytest.TempPathFactory) -> Blobs:
+    root = tmp_path_factory.mktemp("forms")
+    numbers = count()
+    return Blobs(root / "blobs", root / "tmp", lambda: f"part{next(numbers):016d}")
+
+
+def parse(blobs: Blobs, body: bytes, cuts: list[int] | None = None, max_file: int | None = None) -> Any:
+    """Fields and files of a body that comes in pieces, or the class and text of the error."""
+    parser = FormParser(BOUNDARY.encode(), blobs.part, max_file)
+    edges = [0, *sorted(cut % (len(body) + 1) for cut in cuts or []), len(body)]
+    try:
+        for begin, end in pairwise(edges):
+            parser.feed(body[begin:end])
+        result = parser.finish()
+        files = {name: (file.filename, file.content_type, content(file.part)) for name, file in result.files.items()}
+        return result.fields, files
+    except (FormError, FileTooLargeError) as error:
+        return type(error), str(error)
+    finally:
+        parser.discard()
+        assert list(blobs.tmp.iterdir()) == []
+
+
+def content(part: Part) -> bytes:
+    found = part.path.read_bytes()
+    assert len(found) == part.size
+    assert part.head == found[:1024]
+    return found
+
+
+@given(
+    fields=st.dictionaries(names, st.text(max_size=20), max_size=4),
+    file=contents,
+    filename=names,
+    preamble=st.sampled_from([b"", b"\r\n", b"This is a form.\r\n"]),
+    epilogue=st.sampled_from([b"", b"bye", b"\r\n--"]),
+    cuts=st.lists(st.integers(min_value=0, max_value=2000), max_size=8),
+)
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+def test_any_cut_gives_the_parts_that_were_sent(
+    blobs: Blobs,
+    fields: dict[str, str],
+    file: bytes,
+    filename: str,
+    preamble: bytes,
+    epilogue: bytes,
+    cuts: list[int],
+) -> None:
+    fields.pop("the file", None)
+    fields = {name: value for name, value in fields.items() if DELIMITER not in b"\r\n" + value.encode()}
+    parts = [part(value.encode(), f'form-data; name="{name}"') for name, value in fields.items()]
+    parts.append(part(file, f'form-data; name="the file"; filename="{filename}"', "Content-Type: application/pdf"))
+    body = preamble + form(*parts) + epilogue
+    assert parse(blobs, body, cuts) == (fields, {"the file": (filename, "application/pdf", file)})
+
+
+@given(
+    body=st.lists(st.sampled_from(TOKENS), max_size=20).map(b"".join),
+    cuts=st.lists(st.integers(min_value=0, max_value=500), max_size=8),
+    max_file=st.sampled_from([None, 3]),
+)
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+def test_any_cut_of_any_bytes_gives_the_same_form_or_the_same_error(
+    blobs: Blobs, body: bytes, cuts: list[int], max_file: int | None
+) -> None:
+    body = b"--" + BOUNDARY.encode() + b"\r\n" + body
+    assert parse(blobs, body, cuts, max_file) == parse(blobs, body, None, max_file)
+    assert parse(blobs, body, list(range(len(body))), max_file) == parse(blobs, body, None, max_file)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [b"\r", b"\r\n", b"\r\n--", b"-", DELIMITER[:-1], b"\r" * 30 + DELIMITER[:-1], b"\r\n\r\n", bytes(1)],
+    ids=["CR", "CRLF", "CRLF--", "dashes", "near boundary", "CRs and near boundary", "empty lines", "NUL"],
+)
+def test_hostile_bytes_take_no_longer_than_others(blobs: Blobs, pattern: bytes) -> None:
+    block = (pattern * (65536 // len(pattern) + 1))[:65536]
+    parser = FormParser(BOUNDARY.encode(), blobs.part)
+    parser.feed(part(b"")[:-2])
+    begun = time.process_time()
+    for _ in range(256):
+        parser.feed(block)
+    # 16 MB; a parser that looks at every line by itself needs a minute.
+    assert time.process_time() - begun < 3
+    parser.discard()
+
+
+def test_bytes_that_come_one_by_one_take_linear_time(blobs: Blobs) -> None:
+    parser = FormParser(BOUNDARY.encode(), blobs.part)
+    begun = time.process_time()
+    for byte in form(part(b"\r" * 20_000, 'form-data; name="a"')):
+        parser.feed(bytes([byte]))
+    assert time.process_time() - begun < 3
+    assert parser.finish().fields == {"a": "\r" * 20_000}
+
+
+@pytest.mark.parametrize(
+    ("disposition", "filename"),
+    [
+        ('form-data; name="file"; filename="a.pdf"', "a.pdf"),
+        ("form-data; name=file; filename=a.pdf", "a.pdf"),
+        ("FORM-DATA;NAME=file;FileName=a.pdf ;", "a.pdf"),
+        ('form-data ; name = "file" ; filename = "a b.pdf"', "a b.pdf"),
+        ('form-data; filename="a.pdf"; name="file"', "a.pdf"),
+        ('form-data; name="file"; filename=""', ""),
+        ('form-data; name="file"; filename="a;b=c.pdf"', "a;b=c.pdf"),
+        (r'form-data; name="file"; filename="a \"b\".pdf"', 'a "b".pdf'),
+        (r'form-data; name="file"; filename="a\\b.pdf"', "a\\b.pdf"),
+        (r'form-data; name="file"; filename="C:\docs\a.pdf"', "C:\\docs\\a.pdf"),
+        ('form-data; name="file"; filename="../../etc/passwd"', "../../etc/passwd"),
+        ('form-data; name="file"; filename="a%22b%22.pdf"', 'a"b".pdf'),
+        ('form-data; name="file"; filename="Übersicht 日本.pdf"', "Übersicht 日本.pdf"),
+        ("form-data; name=\"file\"; filename*=UTF-8''%C3%9Cbersicht.pdf", "Übersicht.pdf"),
+        ('form-data; name="file"; filename="U.pdf"; filename*=utf-8\'de\'%C3%9C.pdf', "Ü.pdf"),
+        ('form-data; name="file"; filename*=iso-8859-1\'\'%DC.pdf; filename="U.pdf"', "Ü.pdf"),
+        ('form-data; name="file"; filename*=klingon\'\'%DC.pdf; filename="U.pdf"', "U.pdf"),
+        ('form-data; name="file"; filename*=plain.pdf; filename="U.pdf"', "U.pdf"),
+        ("form-data; name=\"file\"; filename*=UTF-8''%FF.pdf", "\ufffd.pdf"),
+    ],
+)
+def test_file_names_are_read_as_clients_send_them(blobs: Blobs, disposition: str, filename: str) -> None:
+    assert parse(blobs, form(part(b"x", disposition))) == ({}, {"file": (filename, "application/octet-stream", b"x")})
+
+
+def test_a_part_without_a_file_name_is_a_field(blobs: Blobs) -> None:
+    body = form(part(b"%PDF-1.7", 'form-data; name="file"', "Content-Type: application/pdf"))
+    assert parse(blobs, body) == ({"file": "%PDF-1.7"}, {})
+
+
+def test_an_empty_part_may_share_its_line_break_with_the_boundary(blobs: Blobs) -> None:
+    body = form(part(b"")[:-2], part(b"b", 'form-data; name="b"'))
+    for cut in range(len(body)):
+        assert parse(blobs, body, [cut]) == ({"b": "b"}, {"file": ("a.pdf", "application/octet-stream", b"")})
+
+
+def test_blanks_may_follow_a_boundary(blobs: Blobs) -> None:
+    body = form(part(b"x", 'form-data; name="a"')).replace(b"x7Kp\r\n", b"x7Kp \t\r\n", 1)
+    assert parse(blobs, body, [8, 9, 10, 11, 12]) == ({"a": "x"}, {})
+
+
+def test_ten_parts_are_read(blobs: Blobs) -> None:
+    fields, _ = parse(blobs, form(*(part(b"", f'form-data; name="{number}"') for number in range(10))))
+    assert len(fields) == 10
+
+
+def test_the_longest_field_is_read(blobs: Blobs) -> None:
+    fields, _ = parse(blobs, form(part(b"x" * 65536, 'form-data; name="a"')), [100, 40_000])
+    assert fields == {"a": "x" * 65536}
+
+
+A = part(b"x", 'form-data; name="a"')
+KIND = part(b"logo", 'form-data; name="kind"')
+
+
+def test_parts_that_no_route_asks_for_are_ignored_whatever_is_in_them(blobs: Blobs) -> None:
+    """Multipart part names other than these are ignored (gap choices: Upload, import, claim, assets)."""
+    latin = part(b"caf\xe9", 'form-data; name="note"')
+    twice = part(b"again", 'form-data; name="a"; filename="a.txt"')
+    assert parse(blobs, form(A, latin, twice, KIND, A)) == ({"a": "x", "kind": "logo"}, {})
+
+
+BROKEN = {
+    "empty": (b"", "The form ends before its last boundary."),
+    "no boundary at all": (b"hello", "The form ends before its last boundary."),
+    "cut in the headers": (form(A)[:20], "The form ends before its last boundary."),
+    "cut in a part": (form(A)[:-12], "The form ends before its last boundary."),
+    "cut before the last dashes": (form(A)[:-4], "The form ends before its last boundary."),
+    "long preamble": (b"x" * 9000 + b"\r\n" + form(A), "The form has too many bytes outside its parts."),
+    "long epilogue": (form(A) + b"x" * 9000, "The form has too many bytes outside its parts."),
+    "eleven parts": (
+        form(*(part(b"", f'form-data; name="{number}"') for number in range(11))),
+        "The form has more than 10 parts.",
+    ),
+    "two parts of one name": (form(KIND, KIND), "Two parts of the form have the same name."),
+    "a field and a file of one name": (
+        form(KIND, part(b"", 'form-data; name="kind"; filename="b"')),
+        "Two parts of the form have the same name.",
+    ),
+    "long field": (
+        form(part(b"x" * 65537, 'form-data; name="a"')),
+        "A field of the form is longer than 65536 bytes.",
+    ),
+    "field not UTF-8": (form(part(b"\xff", 'form-data; name="kind"')), "A field of the form is not UTF-8 text."),
+    "no headers": (b"--" + BOUNDARY.encode() + b"\r\n\r\nx" + form(), "The headers of a part cannot be read."),
+    "only another header": (b"--" + BOUNDARY.encode() + b"\r\nX: y\r\n\r\nx\r\n" + form(), "A part has no name."),
+    "no name": (form(part(b"", 'form-data; filename="a"')), "A part has no name."),
+    "other disposition": (form(part(b"", 'attachment; name="a"')), "A part has no name."),
+    "parameter twice": (
+        form(part(b"", 'form-data; name="a"; name="b"')),
+        "A header of the form names a parameter twice.",
+    ),
+    "open quotation": (form(part(b"", 'form-data; name="a')), "A header of the form cannot be read."),
+    "text behind a quotation": (form(part(b"", 'form-data; name="a"b')), "A header of the form cannot be read."),
+    "header twice": (
+        form(part(b"", 'form-data; name="a"', 'Content-Disposition: form-data; name="b"')),
+        "The headers of a part cannot be read.",
+    ),
+    "folded header": (form(part(b"", 'form-data;\r\n name="a"')), "The headers of a part cannot be read."),
+    "bare LF": (form(part(b"", 'form-data; name="a"\nX: y')), "The headers of a part cannot be read."),
+    "NUL": (form(part(b"", 'form-data; name="a\0b"')), "The headers of a part cannot be read."),
+    "long headers": (form(part(b"", f'form-data; name="{"a" * 8192}"')), "The headers of a part are too long."),
+    "endless headers": (
+        form(part(b"", 'form-data; name="a'))[:-20] + b"a" * 9000,
+        "The headers of a part are too long.",
+    ),
+    "base64": (
+        form(part(b"eA==", 'form-data; name="a"', "Content-Transfer-Encoding: base64")),
+        "A part has a Content-Transfer-Encoding; send the bytes as they are.",
+    ),
+    "boundary with a tail": (
+        form(part(b"x" + DELIMITER + b"tail", 'form-data; name="a"')),
+        "A boundary line of the form is malformed.",
+    ),
+    "boundary with much padding": (
+        form(A).replace(b"x7Kp\r\n", b"x7Kp" + b" " * 65 + b"\r\n", 1),
+        "A boundary line of the form is malformed.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_form_is_refused_with_its_reason(blobs: Blobs, name: str) -> None:
+    body, reason = BROKEN[name]
+    assert parse(blobs, body) == (FormError, reason)
+    assert parse(blobs, body, list(range(0, len(body), 7))) == (FormError, reason)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "boundary"),
+    [
+        ("multipart/form-data; boundary=abc", b"abc"),
+        ('Multipart/Form-Data; charset=utf-8; BOUNDARY="a b:c"', b"a b:c"),
+        (
+            "multipart/form-data;boundary=----WebKitFormBoundary7MA4YWxkTrZ",
+            b"----WebKitFormBoundary7MA4YWxkTrZ",
+        ),
+    ],
+)
+def test_the_boundary_is_read_from_the_content_type(content_type: str, boundary: bytes) -> None:
+    assert form_boundary(content_type) == boundary
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "",
+        "multipart/form-data",
+        "multipart/mixed; boundary=abc",
+        "multipart/form-data; boundary=",
+        'multipart/form-data; boundary="abc "',
+        "multipart/form-data; boundary=a; boundary=b",
+        "multipart/form-data; boundary=\xe9",
+        'multipart/form-data; boundary="abc',
+    ],
+)
+def test_a_content_type_without_a_sound_boundary_is_refused(content_type: str) -> None:
+    with pytest.raises(FormError):
+        form_boundary(content_type)
+
+
+def test_a_file_beyond_its_limit_is_noticed_before_it_is_written(blobs: Blobs) -> None:
+    assert parse(blobs, form(part(b"x" * 11)), None, 10) == (FileTooLargeError, "")
+    assert parse(blobs, form(part(b"x" * 10)), None, 10)[1]["file"][2] == b"x" * 10
+
+
+def test_parts_are_private_files(blobs: Blobs, tmp_path: Path) -> None:
+    with_links = blobs.tmp / "link.part"
+    with_links.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileExistsError):
+        Part(with_links)
+    with_links.unlink()
+    fresh = blobs.part()
+    assert fresh.path.stat().st_mode & 0o777 == 0o600
+    fresh.discard()

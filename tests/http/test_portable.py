@@ -1,0 +1,262 @@
+"""Any other WSGI server: the same forms, the same answers, one copy into the store."""
+
+import threading
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+from wsgiref.simple_server import make_server as make_wsgiref
+
+import pytest
+from flask import Flask, Response, jsonify, request
+from waitress.server import create_server
+
+from docshare.contract.problems import Problem
+from docshare.server.http.listener import Accept, Refuse, make_server
+from docshare.server.http.uploads import IntakeRequest, received
+from docshare.server.store.blobs import Blobs
+from tests.http.rig import BOUNDARY, MB, Wire, chunks, describe, eventually, form, form_type, part, sha256, upload
+from tests.http.rig import request as raw_request
+
+CONTENT_TYPE = f"multipart/form-data; boundary={BOUNDARY}"
+PDF = b"%PDF-1.7\n" + bytes(range(256)) * 2000
+LIMIT = 2 * MB
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> Blobs:
+    names = count()
+    return Blobs(tmp_path / "blobs", tmp_path / "tmp", lambda: f"name{next(names):016d}")
+
+
+@pytest.fixture
+def app(blobs: Blobs) -> Flask:
+    app = Flask("portable")
+    app.request_class = IntakeRequest
+    app.extensions["docshare"] = SimpleNamespace(blobs=blobs)
+
+    @app.post("/files")
+    def files() -> Any:
+        form = received(request, LIMIT)
+        assert received(request, LIMIT) is form
+        facts: dict[str, Any] = {"fields": form.fields, "files": {}}
+        facts["files"] = {name: describe(file) for name, file in form.files.items()}
+        facts["partials"] = len(list(blobs.tmp.iterdir()))
+        if "keep" in request.args:
+            facts["key"] = blobs.keep(form.files["file"].part)
+        if "fail" in request.args:
+            raise Problem("conflict", "Something else is wrong.")
+        return jsonify(facts)
+
+    @app.errorhandler(Problem)
+    def problem(problem: Problem) -> Any:
+        return {"code": problem.code, "detail": problem.detail}, problem.status
+
+    return app
+
+
+Send = Callable[[bytes], dict[str, Any]]
+
+
+def facts_of(raw: bytes, port: int) -> dict[str, Any]:
+    with Wire(port) as wire:
+        wire.send(raw)
+        answer = wire.answer()
+        return {**answer.facts, "status": answer.status}
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Tests have no use for an access log."""
+
+
+def by_wsgiref(app: Flask, blobs: Blobs) -> Iterator[Send]:
+    server: WSGIServer = make_wsgiref("127.0.0.1", 0, app, handler_class=Quiet)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield lambda raw: facts_of(raw, server.server_port)
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def by_waitress(app: Flask, blobs: Blobs) -> Iterator[Send]:
+    server: Any = create_server(app, host="127.0.0.1", port=0, clear_untrusted_proxy_headers=True)
+    running = True
+
+    def run() -> None:
+        while running:
+            server.asyncore.loop(timeout=0.01, map=server._map, count=1)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield lambda raw: facts_of(raw, server.effective_port)
+    running = False
+    thread.join()
+    server.task_dispatcher.shutdown()
+    for channel in list(server.active_channels.values()):
+        channel.handle_close()
+    server.close()
+
+
+def by_listener(app: Flask, blobs: Blobs) -> Iterator[Send]:
+    server = make_server(
+        app,
+        "127.0.0.1",
+        0,
+        judge=lambda head: Accept(LIMIT + MB, intake=True),
+        parts=blobs.part,
+        draw_error=lambda status, path, detail: Refuse(status, body=detail.encode()),
+    )
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    yield lambda raw: facts_of(raw, server.port)
+    server.stop()
+    thread.join()
+
+
+SERVERS = {"wsgiref": by_wsgiref, "plain waitress": by_waitress, "the bundled listener": by_listener}
+
+
+@pytest.fixture(params=SERVERS)
+def send(request: pytest.FixtureRequest, app: Flask, blobs: Blobs) -> Iterator[Send]:
+    yield from SERVERS[request.param](app, blobs)
+
+
+def test_every_server_gives_the_application_the_same_form(send: Send) -> None:
+    body = form(
+        part(b"lo\xc3\xa4go", 'form-data; name="kind"'),
+        part(PDF, "form-data; name=\"file\"; filename*=UTF-8''%C3%A4.pdf", "Content-Type: application/pdf"),
+    )
+    assert send(upload(body)) == {
+        "status": 200,
+        "fields": {"kind": "loägo"},
+        "files": {
+            "file": {
+                "filename": "ä.pdf",
+                "contentType": "application/pdf",
+                "size": len(PDF),
+                "sha256": sha256(PDF),
+                "head": PDF[:1024].decode("latin-1"),
+            }
+        },
+        "partials": 1,
+    }
+
+
+def test_every_server_keeps_what_is_kept_and_removes_the_rest(send: Send, blobs: Blobs) -> None:
+    key = send(upload(form(part(PDF)), "/files?keep"))["key"]
+    assert blobs.path(key).read_bytes() == PDF
+    assert send(upload(form(part(PDF))))["status"] == 200
+    assert send(upload(form(part(PDF)), "/files?fail"))["code"] == "conflict"
+    assert eventually(lambda: list(blobs.tmp.iterdir()) == [])
+
+
+@pytest.mark.parametrize(
+    ("raw", "detail"),
+    [
+        (raw_request("POST", "/files", b"hello", "Content-Type: text/plain"), "The body must be multipart/form-data."),
+        (raw_request("POST", "/files"), "The body must be multipart/form-data."),
+        (upload(form(part(PDF))[:-10]), "The form ends before its last boundary."),
+        (upload(form(part(PDF), part(b""))), "Two parts of the form have the same name."),
+        (raw_request("POST", "/files", b"", form_type()), "The form ends before its last boundary."),
+    ],
+)
+def test_every_server_says_the_same_about_a_broken_form(send: Send, blobs: Blobs, raw: bytes, detail: str) -> None:
+    assert send(raw) == {"status": 400, "code": "bad_request", "detail": detail}
+    assert eventually(lambda: list(blobs.tmp.iterdir()) == [])
+
+
+def test_every_server_refuses_a_file_beyond_the_limit(send: Send, blobs: Blobs) -> None:
+    answer = send(upload(form(part(b"x" * (LIMIT + 1)))))
+    assert (answer["status"], answer["code"]) == (413, "payload_too_large")
+    assert eventually(lambda: list(blobs.tmp.iterdir()) == [])
+    assert send(upload(form(part(b"x" * LIMIT))))["files"]["file"]["size"] == LIMIT
+
+
+@pytest.mark.parametrize("send", ["plain waitress", "the bundled listener"], indirect=True)
+def test_servers_that_know_chunks_take_an_upload_in_chunks(send: Send) -> None:
+    raw = raw_request("POST", "/files", b"", form_type(), "Transfer-Encoding: chunked")
+    assert send(raw + chunks(form(part(PDF)), 3000))["files"]["file"]["sha256"] == sha256(PDF)
+    assert send(raw + chunks(form(part(b"x" * (LIMIT + 1))), 30_000))["status"] == 413
+
+
+def post(app: Flask, body: Any, **environ: Any) -> Response:
+    answer: Response = app.test_client().post("/files", input_stream=body, content_type=CONTENT_TYPE, **environ)
+    return answer
+
+
+def test_the_body_is_read_in_blocks_and_written_as_it_comes(app: Flask, blobs: Blobs) -> None:
+    sizes: list[int] = []
+
+    class Stream(BytesIO):
+        def readinto(self, buffer: Any) -> int:
+            sizes.append(len(buffer))
+            return super().readinto(buffer)
+
+        def read(self, size: int | None = -1) -> bytes:
+            sizes.append(-1 if size is None else size)
+            return super().read(size)
+
+    body = form(part(PDF * 3))
+    answer = post(app, Stream(body))
+    assert answer.get_json()["files"]["file"]["sha256"] == sha256(PDF * 3)
+    assert len(sizes) > len(body) // (256 * 1024)
+    assert all(0 <= size <= 256 * 1024 for size in sizes)
+
+
+@pytest.mark.parametrize("declared", [10, LIMIT * 4])
+def test_a_wrong_length_gets_nobody_past_the_limit(app: Flask, blobs: Blobs, declared: int) -> None:
+    body = form(part(b"x" * LIMIT * 2))
+    assert post(app, BytesIO(body), environ_overrides={"CONTENT_LENGTH": str(declared)}).status_code in (400, 413)
+    assert list(blobs.tmp.iterdir()) == []
+
+
+def test_an_endless_body_is_cut_off(app: Flask, blobs: Blobs) -> None:
+    class Endless(BytesIO):
+        given = 0
+
+        def read(self, size: int | None = -1) -> bytes:
+            Endless.given += size or 0
+            return (
+                part(b"", "form-data; name=unknown; filename=x")[:-2] if Endless.given == size else b"x" * (size or 0)
+            )
+
+    answer = post(app, Endless(), environ_overrides={"wsgi.input_terminated": True})
+    assert (answer.status_code, answer.get_json()["code"]) == (413, "payload_too_large")
+    assert Endless.given < LIMIT * 2
+    assert list(blobs.tmp.iterdir()) == []
+
+
+def test_many_files_together_do_not_get_past_the_limit(app: Flask, blobs: Blobs) -> None:
+    body = form(*(part(b"x" * MB, f"form-data; name=unknown{number}; filename=x") for number in range(4)))
+    assert post(app, BytesIO(body), environ_overrides={"CONTENT_LENGTH": str(LIMIT * 4)}).status_code == 413
+    endless = {"CONTENT_LENGTH": "", "wsgi.input_terminated": True}
+    assert post(app, BytesIO(body), environ_overrides=endless).status_code == 413
+    assert list(blobs.tmp.iterdir()) == []
+
+
+def test_a_sender_who_disconnects_leaves_no_partial(app: Flask, blobs: Blobs) -> None:
+    body = form(part(PDF))
+    answer = post(app, BytesIO(body[:5000]), environ_overrides={"CONTENT_LENGTH": str(len(body))})
+    assert (answer.status_code, answer.get_json()["detail"]) == (400, "The body ended early.")
+    assert list(blobs.tmp.iterdir()) == []
+
+
+def test_a_full_disk_is_503(app: Flask, blobs: Blobs) -> None:
+    def full() -> Any:
+        raise OSError(28, "No space left on device")
+
+    app.extensions["docshare"] = SimpleNamespace(blobs=SimpleNamespace(part=full))
+    answer = post(app, BytesIO(form(part(PDF))))
+    assert (answer.status_code, answer.get_json()["code"]) == (503, "unavailable")
+
+
+def test_what_flask_clients_send_is_understood(app: Flask) -> None:
+    sent = {"kind": "logo", "file": (BytesIO(PDF[:1000]), "Übersicht 1.pdf", "application/pdf")}
+    answer = app.test_client().post("/files", data=sent, content_type="multipart/form-data")
+    assert answer.get_json()["fields"] == {"kind": "logo"}
+    assert answer.get_json()["files"]["file"]["filename"] == "Übersicht 1.pdf"

@@ -1,0 +1,313 @@
+"""Connections: kept alive, pipelined, slow, and ended in order (F5, G20)."""
+
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from docshare.server.http.channel import Channel
+from docshare.server.http.listener import Accept, Refuse, make_server
+from tests.http.rig import SMALL_BODY, Rig, Wire, eventually, form, part, request, upload
+from tests.support.repository import ROOT
+
+
+def test_a_connection_is_kept_for_the_next_request(rig: Rig) -> None:
+    with Wire(rig.port) as wire:
+        for raw, path in ((upload(form(part(b"%PDF-"))), "/files"), (request("POST", "/b", b"x" * 60_000), "/b")) * 3:
+            wire.send(raw)
+            assert wire.answer().facts["path"] == path
+
+
+def test_a_small_answer_is_one_send(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[bytes] = []
+    send = Channel.send
+    monkeypatch.setattr(
+        Channel, "send", lambda self, data, **more: sent.append(bytes(data)) or send(self, data, **more)
+    )
+    with Wire(rig.port) as wire:
+        for _ in range(2):
+            wire.send(request("GET", "/a"))
+            assert wire.answer().facts["path"] == "/a"
+    assert [block[:12] for block in sent] == [b"HTTP/1.1 200"] * 2
+    assert all(block.endswith(b"}") for block in sent)
+
+
+def test_a_connection_that_asks_to_be_closed_is_closed(rig: Rig) -> None:
+    with Wire(rig.port) as wire:
+        wire.send(request("GET", "/a", b"", "Connection: close"))
+        assert wire.answer().headers["connection"] == "close"
+        assert wire.rest() == b""
+
+
+def test_pipelined_requests_are_answered_in_order(rig: Rig) -> None:
+    first, second = upload(form(part(b"1" * 300_000))), upload(form(part(b"2" * 30)))
+    with Wire(rig.port) as wire:
+        wire.send(request("GET", "/a") + first + second + request("POST", "/b", b"b") + request("GET", "/c"))
+        answers = [wire.answer().facts for _ in range(5)]
+    assert [facts["path"] for facts in answers] == ["/a", "/files", "/files", "/b", "/c"]
+    assert [facts["files"]["file"]["size"] for facts in answers[1:3]] == [300_000, 30]
+    assert eventually(lambda: rig.partials() == [])
+
+
+def test_a_pipelined_upload_that_waits_for_100_continue_gets_it_in_its_turn(rig: Rig) -> None:
+    body = form(part(b"%PDF-"))
+    head, _, _ = upload(body, "/files", "Expect: 100-continue").partition(b"\r\n\r\n")
+    with Wire(rig.port) as wire:
+        wire.send(request("GET", "/slow") + head + b"\r\n\r\n")
+        assert rig.entered.wait(10)
+        rig.gate.set()
+        assert wire.answer().facts["path"] == "/slow"
+        assert wire.answer().status == 100
+        wire.send(body)
+        assert wire.answer().facts["path"] == "/files"
+
+
+def test_a_small_body_reaches_the_application(rig: Rig) -> None:
+    with Wire(rig.port) as wire:
+        wire.send(request("PUT", "/x", b"x" * SMALL_BODY))
+        assert wire.answer().facts["body"] == "x" * SMALL_BODY
+
+
+def test_proxy_headers_reach_judge_and_application(rig: Rig) -> None:
+    with Wire(rig.port) as wire:
+        wire.send(request("GET", "/x", b"", "X-Forwarded-For: 198.51.100.7"))
+        wire.answer()
+    assert rig.heads[0].headers["x-forwarded-for"] == "198.51.100.7"
+    assert rig.environs[0]["HTTP_X_FORWARDED_FOR"] == "198.51.100.7"
+
+
+def test_slow_senders_hold_no_worker(start: Callable[..., Rig]) -> None:
+    rig = start(threads=1)
+    slow = [Wire(rig.port) for _ in range(60)]
+    for number, wire in enumerate(slow):
+        wire.send(upload(form(part(b"x" * 10_000)))[: 300 + number] if number % 2 else b"GET /x HTTP/1.1\r\nHost: a")
+    with Wire(rig.port) as other:
+        for _ in range(20):
+            other.send(request("GET", "/ping"))
+            assert other.answer().status == 200
+    for wire in slow:
+        wire.socket.close()
+    assert eventually(lambda: rig.partials() == [])
+
+
+def test_a_body_sent_byte_by_byte_arrives(rig: Rig) -> None:
+    raw = upload(form(part(b"%PDF-\r\n--" + b"\r" * 30)))
+    with Wire(rig.port) as wire:
+        wire.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in raw:
+            wire.send(bytes([byte]))
+        assert wire.answer().facts["files"]["file"]["size"] == 39
+
+
+def test_a_header_block_that_takes_too_long_ends_the_connection(start: Callable[..., Rig]) -> None:
+    rig = start(header_seconds=0.5)
+    with Wire(rig.port) as patient, Wire(rig.port) as wire:
+        patient.send(request("GET", "/slow"))
+        wire.send(b"GET /x HTTP/1.1\r\nX: ")
+        wire.socket.setblocking(False)
+        assert eventually(lambda: closed(wire), 10)
+        rig.gate.set()
+        assert patient.answer().status == 200
+
+
+def closed(wire: Wire) -> bool:
+    """Whether the other side has closed, while this side goes on sending."""
+    try:
+        wire.socket.send(b"y")
+        return wire.socket.recv(1, socket.MSG_DONTWAIT) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def test_more_connections_are_allowed_than_most_systems_allow_descriptors(rig: Rig) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert soft >= min(4512, hard)
+    crowd = [Wire(rig.port) for _ in range(400)]
+    with Wire(rig.port) as other:
+        other.send(request("GET", "/ping"))
+        assert other.answer().status == 200
+    for wire in crowd:
+        wire.socket.close()
+
+
+def test_stopping_finishes_what_runs_and_refuses_what_is_new(rig: Rig) -> None:
+    with Wire(rig.port) as wire, Wire(rig.port) as idle:
+        idle.send(request("GET", "/ping"))
+        idle.answer()
+        wire.send(request("GET", "/slow"))
+        assert rig.entered.wait(10)
+        rig.server.stop(20)
+        assert idle.rest() == b""
+        assert eventually(lambda: refused(rig.port))
+        assert rig.thread.is_alive()
+        rig.gate.set()
+        assert wire.answer().facts["path"] == "/slow"
+        assert wire.rest() == b""
+    rig.thread.join(10)
+    assert not rig.thread.is_alive()
+
+
+def test_stopping_lets_an_upload_that_has_begun_arrive(rig: Rig) -> None:
+    raw = upload(form(part(b"x" * 500_000)), "/files?keep")
+    with Wire(rig.port) as wire:
+        wire.send(raw[:250_000])
+        assert eventually(lambda: len(rig.partials()) == 1)
+        rig.server.stop(20)
+        assert eventually(lambda: refused(rig.port))
+        wire.send(raw[250_000:])
+        answer = wire.answer()
+        assert answer.facts["files"]["file"]["size"] == 500_000
+        assert answer.headers["connection"] == "close"
+    rig.thread.join(10)
+    assert len(rig.stored()) == 1
+
+
+def test_stopping_gives_up_on_what_takes_too_long(rig: Rig) -> None:
+    with Wire(rig.port) as wire, Wire(rig.port) as sender:
+        wire.send(request("GET", "/slow"))
+        sender.send(upload(form(part(b"x" * 500_000)))[:250_000])
+        assert rig.entered.wait(10)
+        assert eventually(lambda: len(rig.partials()) == 1)
+        begun = time.monotonic()
+        rig.server.stop(0.2)
+        rig.thread.join(10)
+        assert time.monotonic() - begun < 5
+        assert rig.partials() == []
+        assert wire.rest() == b""
+
+
+def test_stopping_before_running_is_remembered(rig: Rig) -> None:
+    rig.close()
+
+    def never(*_: object) -> list[bytes]:
+        raise AssertionError("nobody asks")
+
+    server = make_server(
+        never,
+        "127.0.0.1",
+        0,
+        judge=lambda head: Accept(0),
+        parts=rig.blobs.part,
+        draw_error=lambda status, path, detail: Refuse(status),
+    )
+    server.stop()
+    server.run()
+    server.stop()
+
+
+def refused(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except ConnectionError:  # refused, or reset in the moment it closes
+        return True
+    return False
+
+
+PROGRAM = """
+import signal, sys
+from pathlib import Path
+from tests.http.rig import Rig
+
+class Loud(Rig):
+    def application(self, *arguments):
+        print("entered", flush=True)
+        return super().application(*arguments)
+
+def stop(number, frame):
+    rig.server.stop(10)
+    rig.gate.set()
+
+rig = Loud(Path(sys.argv[1]), run=False)
+signal.signal(signal.SIGTERM, stop)
+print(rig.port, flush=True)
+rig.server.run()
+print("stopped", flush=True)
+"""
+
+
+@contextmanager
+def program(root: Path, descriptors: int = 5000) -> Iterator[subprocess.Popen[str]]:
+    command = f'ulimit -n {descriptors}; exec "$0" "$@"'
+    child = subprocess.Popen(
+        ["sh", "-c", command, sys.executable, "-c", PROGRAM, str(root)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    with child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def line(child: subprocess.Popen[str]) -> str:
+    assert child.stdout is not None
+    return child.stdout.readline()
+
+
+def test_a_signal_handler_may_stop_the_server(tmp_path: Path) -> None:
+    with program(tmp_path) as child, Wire(int(line(child))) as wire:
+        wire.send(request("GET", "/slow"))
+        assert line(child) == "entered\n"
+        child.send_signal(signal.SIGTERM)
+        assert wire.answer().facts["path"] == "/slow"
+        assert line(child) == "stopped\n"
+        assert child.wait(20) == 0
+
+
+def test_a_crowd_leaves_descriptors_for_uploads_on_a_system_that_allows_few(tmp_path: Path) -> None:
+    with program(tmp_path, descriptors=700) as child:
+        port = int(line(child))
+        crowd = [Wire(port, f"127.1.0.{1 + number % 200}") for number in range(800)]
+        for wire in crowd[-50:]:
+            wire.send(upload(form(part(b"x" * 100_000)))[:50_000])
+        with Wire(port) as wire:
+            wire.send(upload(form(part(b"x" * 100_000))))
+            assert wire.answer().status == 200
+        for wire in crowd[-50:]:
+            wire.send(upload(form(part(b"x" * 100_000)))[50_000:])
+            assert wire.answer().status == 200
+        for wire in crowd:
+            wire.socket.close()
+
+
+def test_a_port_that_is_taken_is_an_error_that_leaves_nothing_open(rig: Rig) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(OSError, match="in use"):
+        Rig(rig.blobs.root / "second", run=False, port=rig.port)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_port_0_is_one_port_on_all_addresses_of_a_host(rig: Rig) -> None:
+    rig.close()
+    server = make_server(
+        rig.application,
+        "localhost",
+        0,
+        judge=rig.judge,
+        parts=rig.blobs.part,
+        draw_error=rig.draw_error,
+        ident="docshare",
+    )
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    for family, kind, _, _, _ in socket.getaddrinfo("localhost", 80, type=socket.SOCK_STREAM):
+        with socket.socket(family, kind) as client:
+            client.connect(("localhost", server.port))
+            client.sendall(request("GET", "/x", b"", "Connection: close"))
+            assert b"\r\nServer: docshare\r\n" in client.recv(65536)
+    server.stop()
+    thread.join()

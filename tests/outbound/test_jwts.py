@@ -1,0 +1,203 @@
+"""Tokens that others signed: which are believed, which are not, and when their keys are fetched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+from joserfc.jwk import RSAKey
+
+from docshare.server.outbound.exchange import Answer, Request
+from docshare.server.outbound.failures import TimedOut
+from docshare.server.outbound.jwts import Authority, Jwts, KeysUnreachable, Untrusted
+from tests.support.clock import Clock
+from tests.support.forged import FORGED
+from tests.support.jwts import AUDIENCE, ISSUER, Maker
+
+URL = "https://design.example.com/keys"
+HOUR = 3_600_000
+AUTHORITY = Authority(URL, ISSUER, AUDIENCE)
+
+
+class Network:
+    """What stands at the JWKS address; ``asked`` counts how often it was looked at."""
+
+    def __init__(self, document: bytes) -> None:
+        self.document = document
+        self.status = 200
+        self.down = False
+        self.asked = 0
+
+    @contextmanager
+    def exchange(self, request: Request, permit: Any, *, deadline_s: float) -> Iterator[Answer]:
+        self.asked += 1
+        assert request.target.host_header == "design.example.com"
+        if self.down:
+            raise TimedOut("did not answer in time")
+        yield _Answer(self.status, self.document)  # type: ignore[misc]
+
+
+class _Answer:
+    def __init__(self, status: int, body: bytes) -> None:
+        self.status = status
+        self._body = body
+
+    def blocks(self, most: int) -> Iterator[bytes]:
+        assert len(self._body) <= most
+        yield self._body
+
+
+@pytest.fixture(scope="module")
+def keys() -> Maker:
+    return Maker(0)
+
+
+@pytest.fixture
+def maker(keys: Maker, clock: Clock) -> Maker:
+    return Maker(clock.now // 1000, keys.rsa, keys.ec)
+
+
+@pytest.fixture
+def network(maker: Maker) -> Network:
+    return Network(maker.published())
+
+
+@pytest.fixture
+def jwts(network: Network, clock: Clock) -> Jwts:
+    return Jwts(network, clock)  # type: ignore[arg-type]
+
+
+GOOD: dict[str, Callable[[Maker], str]] = {
+    "RS256": lambda m: m.token(),
+    "ES256": lambda m: m.token(alg="ES256"),
+    "several audiences": lambda m: m.token(aud=["other", AUDIENCE]),
+    "a second before its end": lambda m: m.token(exp=m.now + 1),
+    "just ended, by clocks that differ": lambda m: m.token(exp=m.now - 29),
+    "valid from now on": lambda m: m.token(nbf=m.now),
+    "claims nobody knows": lambda m: m.token(whatever={"a": [1]}),
+}
+
+
+@pytest.mark.parametrize("make", GOOD.values(), ids=GOOD)
+def test_a_good_token_is_believed(jwts: Jwts, maker: Maker, make: Callable[[Maker], str]) -> None:
+    assert jwts.claims(make(maker), AUTHORITY)["sub"] == "ada"
+
+
+def test_there_are_forty_of_them() -> None:
+    assert len(FORGED) >= 40
+
+
+@pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
+@pytest.mark.parametrize("make", FORGED.values(), ids=FORGED)
+def test_a_forged_or_stale_token_is_not_believed(jwts: Jwts, maker: Maker, make: Callable[[Maker], str]) -> None:
+    with pytest.raises(Untrusted):
+        jwts.claims(make(maker), AUTHORITY)
+
+
+def test_keys_are_fetched_once(jwts: Jwts, network: Network, maker: Maker, clock: Clock) -> None:
+    for _ in range(3):
+        jwts.claims(maker.token(), AUTHORITY)
+        jwts.claims(maker.token(alg="ES256"), AUTHORITY)
+    assert network.asked == 1
+
+
+def test_an_unknown_key_makes_them_be_fetched_again_at_most_once_a_minute(
+    jwts: Jwts, network: Network, maker: Maker, clock: Clock
+) -> None:
+    jwts.claims(maker.token(), AUTHORITY)
+    strange = maker.token(header={"kid": "stranger"})
+    for seconds, asked in ((0, 1), (59, 1), (1, 2), (59, 2), (1, 3)):
+        clock.advance(seconds=seconds)
+        with pytest.raises(Untrusted):
+            jwts.claims(strange, AUTHORITY)
+        assert network.asked == asked
+
+
+def test_a_key_that_was_changed_is_found(jwts: Jwts, network: Network, maker: Maker, clock: Clock) -> None:
+    jwts.claims(maker.token(), AUTHORITY)
+    fresh = Maker(maker.now + 60, RSAKey.generate_key(2048, {"kid": "fresh"}), maker.ec)
+    network.document = fresh.published()
+    clock.advance(seconds=60)
+    assert jwts.claims(fresh.token(), AUTHORITY)["sub"] == "ada"
+    with pytest.raises(Untrusted):
+        jwts.claims(maker.token(), AUTHORITY)
+
+
+def test_a_withdrawn_key_is_forgotten_after_twelve_hours(
+    jwts: Jwts, network: Network, maker: Maker, clock: Clock
+) -> None:
+    token = maker.token(exp=maker.now + 100_000)
+    jwts.claims(token, AUTHORITY)
+    network.document = Maker(0, RSAKey.generate_key(2048, {"kid": "fresh"}), maker.ec).published()
+    clock.advance(seconds=12 * 3600 - 1)
+    jwts.claims(token, AUTHORITY)
+    clock.advance(seconds=1)
+    with pytest.raises(Untrusted):
+        jwts.claims(token, AUTHORITY)
+
+
+@pytest.mark.parametrize(
+    "break_it",
+    [
+        lambda network: setattr(network, "down", True),
+        lambda network: setattr(network, "status", 500),
+        lambda network: setattr(network, "document", b"<html>"),
+        lambda network: setattr(network, "document", b"{}"),
+        lambda network: setattr(network, "document", b'{"keys": []}'),
+        lambda network: setattr(network, "document", b'{"keys": {}}'),
+        lambda network: setattr(network, "document", b'{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}'),
+        lambda network: setattr(network, "document", b'{"keys": [{"kty": "RSA", "n": "AQAB", "e": "AQAB"}, 1]}'),
+        lambda network: setattr(network, "document", b"[" * 5_000),
+    ],
+)
+def test_without_keys_nothing_is_said_of_a_token(
+    jwts: Jwts, network: Network, maker: Maker, break_it: Callable[[Network], None]
+) -> None:
+    break_it(network)
+    for _ in range(2):
+        with pytest.raises(KeysUnreachable):
+            jwts.claims(maker.token(), AUTHORITY)
+    assert network.asked == 1
+
+
+def test_keys_that_are_known_do_their_work_while_the_host_is_down(
+    jwts: Jwts, network: Network, maker: Maker, clock: Clock
+) -> None:
+    token = maker.token(exp=maker.now + 100_000)
+    jwts.claims(token, AUTHORITY)
+    network.down = True
+    clock.advance(seconds=3600)
+    jwts.claims(token, AUTHORITY)
+    with pytest.raises(KeysUnreachable):
+        jwts.claims(maker.token(header={"kid": "stranger"}), AUTHORITY)
+    jwts.claims(token, AUTHORITY)
+    clock.advance(seconds=12 * 3600)
+    with suppress(Untrusted), pytest.raises(KeysUnreachable):
+        jwts.claims(token, AUTHORITY)
+    network.down = False
+    clock.advance(seconds=60)
+    assert jwts.claims(token, AUTHORITY)["sub"] == "ada"
+
+
+def test_a_weak_key_is_not_used(jwts: Jwts, network: Network, maker: Maker) -> None:
+    with pytest.warns(match="2048"):
+        weak = RSAKey.generate_key(1024, {"kid": "weak"})
+    network.document = maker.published(weak.as_dict(private=False))
+    with pytest.raises(Untrusted):
+        jwts.claims(maker.signed_by(weak, "RS256", kid="weak"), AUTHORITY)
+
+
+def test_a_key_for_encryption_signs_nothing(jwts: Jwts, network: Network, maker: Maker) -> None:
+    other = RSAKey.generate_key(2048, {"kid": "enc"})
+    network.document = maker.published({**other.as_dict(private=False), "use": "enc"})
+    with pytest.raises(Untrusted):
+        jwts.claims(maker.signed_by(other, "RS256", kid="enc"), AUTHORITY)
+
+
+def test_the_only_key_needs_no_name(network: Network, clock: Clock, maker: Maker) -> None:
+    network.document = json.dumps({"keys": [maker.rsa.as_dict(private=False)]}).encode()
+    jwts = Jwts(network, clock)  # type: ignore[arg-type]
+    assert jwts.claims(maker.token(header={"kid": None}), AUTHORITY)["sub"] == "ada"

@@ -1,0 +1,80 @@
+"""Where a reader is: from the operator's database, when there is one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from mmdb_writer import MMDBWriter
+from netaddr import IPSet
+
+from docshare.server.config import ConfigError
+from docshare.server.outbound.location import locator
+from tests.support.pdfs import simple_pdf
+from tests.support.served import served
+
+
+def database(folder: Path, networks: dict[str, Any]) -> Path:
+    """A country database as providers ship them, with what is known of each network."""
+    writer = MMDBWriter(ip_version=6, ipv4_compatible=True, database_type="Test-Country")
+    for network, found in networks.items():
+        writer.insert_network(IPSet([network]), found)
+    path = folder / "countries.mmdb"
+    writer.to_db_file(str(path))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("found", "code"),
+    [
+        ({"country": {"iso_code": "DE"}}, "DE"),
+        ({"country": {"iso_code": "de"}}, "DE"),
+        ({"country": {"iso_code": "XX"}}, None),
+        ({"country": {"iso_code": "T1"}}, None),
+        ({"country": {"iso_code": "DEU"}}, None),
+        ({"country": {"iso_code": "D\n"}}, None),
+        ({"country": {"iso_code": 49}}, None),
+        ({"country": "DE"}, None),
+        ({}, None),
+        ("DE", None),
+    ],
+)
+def test_the_code_of_a_country_is_two_letters_or_unknown(tmp_path: Path, found: Any, code: str | None) -> None:
+    locate = locator(database(tmp_path, {"203.0.113.0/24": found}))
+    assert locate("203.0.113.7") == code
+    assert locate("203.0.114.7") is None
+    assert locate("nonsense") is None
+
+
+def test_addresses_of_both_families_are_found(tmp_path: Path) -> None:
+    networks = {"198.51.100.0/25": {"country": {"iso_code": "NZ"}}, "2001:db8:7::/48": {"country": {"iso_code": "CH"}}}
+    locate = locator(database(tmp_path, networks))
+    found = [locate(address) for address in ("198.51.100.1", "198.51.100.200", "2001:db8:7::1", "2001:db8:8::1", "::1")]
+    assert found == ["NZ", None, "CH", None, None]
+
+
+def test_a_reader_behind_a_trusted_proxy_is_counted_with_the_country_of_the_database(tmp_path: Path) -> None:
+    geoip = database(tmp_path, {"198.51.100.0/24": {"country": {"iso_code": "NZ"}}})
+    settings = {"DOCSHARE_GEOIP": str(geoip), "DOCSHARE_TRUSTED_PROXIES": "127.0.0.0/8"}
+    with served(tmp_path / "home", **settings) as server:
+        files = {"file": ("a.pdf", simple_pdf(pages=1))}
+        shared = requests.post(f"{server.url}/api/v1/files", headers=server.headers, files=files, timeout=30).json()
+        reader = {"X-Forwarded-For": "198.51.100.9"}
+        answer = requests.post(f"{server.url}/{shared['shortId']}/download", headers=reader, timeout=30)
+        assert answer.status_code == 200
+        events = f"{server.url}/api/v1/events?type=download"
+        rows = requests.get(events, headers=server.headers, timeout=30).json()
+    assert [row["country"] for row in rows] == ["NZ"]
+
+
+def test_without_a_database_every_country_is_unknown() -> None:
+    assert locator(None)("203.0.113.7") is None
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no database"])
+def test_a_database_that_cannot_be_read_is_an_error_of_the_configuration(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "countries.mmdb"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigError, match="geoip"):
+        locator(path)

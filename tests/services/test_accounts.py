@@ -1,0 +1,181 @@
+"""Accounts and keys, as the operator manages them (operations: Administration)."""
+
+import json
+import re
+
+import pytest
+
+from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
+from docshare.server.http.uploads import ReceivedFile
+from docshare.server.runtime import Runtime
+from docshare.server.services.accounts import accounts
+from docshare.server.services.accounts.callers import Caller, authenticate
+from docshare.server.services.files import intake, purge
+from docshare.server.store.tables import OAuthClient
+from tests.support.cast import World
+from tests.support.pdfs import simple_pdf
+from tests.support.rows import add_view, count
+
+
+@pytest.fixture
+def empty(world: World) -> World:
+    """An instance nobody has signed up to."""
+    for account in accounts.list_accounts(world.rt):
+        accounts.delete_account(world.rt, account.email)
+    return world
+
+
+def status(world: World, key: str) -> int:
+    return world.http.get("/api/v1/user", headers={"Authorization": f"Bearer {key}"}).status_code
+
+
+def test_the_first_run_makes_an_owner_with_one_key(empty: World) -> None:
+    """First run creates an owner account, one API key, the OAuth client ``docshare-cli``."""
+    made = accounts.first_run(empty.rt, Plan.PRO)
+    assert made.api_key is not None
+    assert re.fullmatch("ds_live_[0-9A-Za-z]{32,}", made.api_key)
+    answer = empty.http.get("/api/v1/user", headers={"Authorization": f"Bearer {made.api_key}"}).get_json()
+    assert (answer["tier"], answer["uuid"]) == ("pro", made.account.uuid)
+    client = OAuthClient.get(OAuthClient.client_id == "docshare-cli")
+    assert json.loads(client.redirect_uris) == ["http://127.0.0.1/callback"]
+    assert client.secret_digest is None
+
+
+def test_the_first_run_takes_the_tier_it_is_given(empty: World) -> None:
+    assert accounts.describe(accounts.first_run(empty.rt, Plan.FREE).account)["tier"] == "free"
+
+
+def test_the_second_run_leaves_everything_as_it_is(empty: World) -> None:
+    first = accounts.first_run(empty.rt, Plan.PRO)
+    again = accounts.first_run(empty.rt, Plan.FREE)
+    assert again.api_key is None
+    assert again.account.uuid == first.account.uuid == accounts.owner(empty.rt).uuid
+    assert accounts.describe(again.account)["tier"] == "pro"
+    assert [count(empty, table) for table in ("accounts", "api_keys", "oauth_clients")] == [1, 1, 1]
+
+
+def test_an_instance_without_accounts_has_no_owner(empty: World) -> None:
+    with pytest.raises(Problem, match="no account"):
+        accounts.owner(empty.rt)
+
+
+def test_only_the_hash_of_a_key_is_stored(world: World) -> None:
+    """Only a SHA-256 of a credential is stored (hardening G24)."""
+    key = accounts.create_key(world.rt, world.pia.email, "second").key
+    world.rt.db.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    raw = b"".join(path.read_bytes() for path in world.rt.config.data_dir.rglob("*") if path.is_file())
+    assert key.encode() not in raw
+    assert key[8:30].encode() not in raw
+    assert status(world, key) == 200
+
+
+def test_keys_are_listed_by_their_last_characters(world: World) -> None:
+    made = accounts.create_key(world.rt, world.pia.email, " laptop ")
+    first, second = accounts.list_keys(world.rt, world.pia.email)
+    assert first["name"] == "tests"
+    assert second == {
+        "uuid": made.uuid,
+        "name": "laptop",
+        "tail": made.key[-4:],
+        "createdAt": "2026-09-21T14:13:20.000Z",
+    }
+
+
+def test_a_key_is_revoked_once_and_for_all(world: World) -> None:
+    made = accounts.create_key(world.rt, world.pia.email, "")
+    first = accounts.revoke_key(world.rt, made.uuid.upper())
+    world.clock.advance(hours=1)
+    assert accounts.revoke_key(world.rt, made.uuid) == first
+    assert first["revokedAt"] == "2026-09-21T14:13:20.000Z"
+    assert status(world, made.key) == 401
+    assert status(world, world.pia.key) == 200
+
+
+@pytest.mark.parametrize(
+    ("code", "call"),
+    [
+        ("not_found", lambda rt: accounts.create_key(rt, "nobody@example.com", "x")),
+        ("not_found", lambda rt: accounts.list_keys(rt, "nobody@example.com")),
+        ("not_found", lambda rt: accounts.revoke_key(rt, "00000000-0000-4000-8000-000000000000")),
+        ("not_found", lambda rt: accounts.set_tier(rt, "nobody@example.com", Plan.PRO)),
+        ("not_found", lambda rt: accounts.delete_account(rt, "nobody@example.com")),
+        ("conflict", lambda rt: accounts.create_account(rt, "PIA@Example.com", "", Plan.PRO)),
+        ("bad_request", lambda rt: accounts.create_account(rt, "", "", Plan.PRO)),
+        ("bad_request", lambda rt: accounts.create_account(rt, "ada", "", Plan.PRO)),
+        ("bad_request", lambda rt: accounts.create_account(rt, "a@b@c", "", Plan.PRO)),
+        ("bad_request", lambda rt: accounts.create_account(rt, "a\r\nb@example.com", "", Plan.PRO)),
+        ("bad_request", lambda rt: accounts.create_account(rt, "a" * 300 + "@example.com", "", Plan.PRO)),
+        ("bad_request", lambda rt: accounts.create_account(rt, "ada@example.com", "a\nb", Plan.PRO)),
+        ("bad_request", lambda rt: accounts.create_account(rt, "ada@example.com", "a" * 201, Plan.PRO)),
+        ("bad_request", lambda rt: accounts.create_key(rt, "pia@example.com", "a\x00b")),
+    ],
+)
+def test_what_cannot_be_done_is_refused_and_changes_nothing(world: World, code: str, call: object) -> None:
+    before = [count(world, table) for table in ("accounts", "api_keys")]
+    with pytest.raises(Problem) as caught:
+        call(world.rt)  # type: ignore[operator]
+    assert caught.value.code == code
+    assert [count(world, table) for table in ("accounts", "api_keys")] == before
+
+
+def test_a_name_that_is_not_given_is_taken_from_the_address(world: World) -> None:
+    account = accounts.create_account(world.rt, " ada@example.com ", "", Plan.FREE)
+    assert accounts.describe(account) == {
+        "uuid": account.uuid,
+        "email": "ada@example.com",
+        "name": "ada",
+        "tier": "free",
+    }
+
+
+def test_accounts_are_found_in_any_case_and_listed_in_order(world: World) -> None:
+    assert accounts.set_tier(world.rt, "FAY@EXAMPLE.COM", Plan.BASIC).uuid == world.fay.uuid
+    assert [account.name for account in accounts.list_accounts(world.rt)] == ["Fay", "Bea", "Pia", "Mal"]
+
+
+def test_a_deleted_account_takes_its_files_and_keys_with_it(world: World) -> None:
+    made, other = world.pia.upload(), world.mal.upload()
+    add_view(world, made["uuid"])
+    add_view(world, other["uuid"])
+    accounts.delete_account(world.rt, world.pia.email)
+    assert status(world, world.pia.key) == 401
+    assert status(world, world.mal.key) == 200
+    assert [count(world, table) for table in ("accounts", "files", "view_rows", "revisions")] == [3, 1, 1, 1]
+    assert len([path for path in world.rt.blobs.root.rglob("*") if path.is_file()]) == 1
+    assert world.http.get(f"/{made['shortId']}").status_code == 404
+
+
+def upload_late(rt: Runtime, caller: Caller) -> None:
+    part = rt.blobs.part()
+    part.write(simple_pdf())
+    part.close()
+    intake.take(rt, caller, ReceivedFile("late.pdf", "application/pdf", part))
+
+
+def test_an_upload_that_lands_after_its_account_is_gone_is_401(world: World) -> None:
+    caller = authenticate(world.rt, f"Bearer {world.pia.key}")
+    accounts.delete_account(world.rt, world.pia.email)
+    with pytest.raises(Problem) as refused:
+        upload_late(world.rt, caller)
+    assert refused.value.code == "unauthorized"
+    assert [path for path in world.rt.blobs.root.rglob("*") if path.is_file()] == []
+
+
+def test_an_upload_that_lands_while_its_account_is_deleted_leaves_no_bytes(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.pia.upload()
+    caller = authenticate(world.rt, f"Bearer {world.pia.key}")
+    real = purge.purge
+
+    def purge_as_another_upload_lands(rt: Runtime, *file_ids: int) -> int:
+        monkeypatch.setattr(purge, "purge", real)
+        with pytest.raises(Problem, match="revoked"):
+            upload_late(rt, caller)
+        return real(rt, *file_ids)
+
+    monkeypatch.setattr(purge, "purge", purge_as_another_upload_lands)
+    accounts.delete_account(world.rt, world.pia.email)
+    assert count(world, "files") == 0
+    assert [path for path in world.rt.blobs.root.rglob("*") if path.is_file()] == []

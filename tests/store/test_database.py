@@ -1,0 +1,227 @@
+"""Schema, pragmas, the write lock, and what a newer database does."""
+
+import errno
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import peewee
+import pytest
+
+from docshare.server.http import faults
+from docshare.server.store import migrations
+from docshare.server.store.database import Store
+from docshare.server.store.migrations import STEPS, TooNew, migrate
+from docshare.server.store.tables import TABLES
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "docshare.db")
+    migrate(opened)
+    yield opened
+    opened.close()
+
+
+def test_models_and_schema_name_the_same_columns(store: Store) -> None:
+    for model in TABLES:
+        table = model._meta.table_name
+        schema = {row[1]: bool(row[3]) or bool(row[5]) for row in store.rows(f"PRAGMA table_info({table})")}
+        fields = {field.column_name: not field.null for field in model._meta.sorted_fields}
+        assert fields == schema, table
+
+
+def test_every_table_has_a_model(store: Store) -> None:
+    tables = {row[0] for row in store.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert tables - {"sqlite_sequence"} == {model._meta.table_name for model in TABLES}
+
+
+def test_an_acknowledged_write_is_durable(store: Store) -> None:
+    assert store.row("PRAGMA journal_mode") == ("wal",)
+    assert store.row("PRAGMA synchronous") == (2,)
+    assert store.row("PRAGMA foreign_keys") == (1,)
+
+
+def test_the_first_id_of_every_stream_is_two(store: Store) -> None:
+    """Ids of every stream start at 2, so that since=1 walks the whole history (gap-choices, Decided once)."""
+    sequences = dict(store.rows("SELECT name, seq FROM sqlite_sequence WHERE name LIKE '%_rows'"))
+    assert sequences == {"view_rows": 1, "download_rows": 1, "gate_rows": 1, "activity_rows": 1, "session_rows": 1}
+
+
+def test_migrating_twice_changes_nothing(store: Store) -> None:
+    before = store.rows("SELECT sql FROM sqlite_master ORDER BY name")
+    migrate(store)
+    assert store.rows("SELECT sql FROM sqlite_master ORDER BY name") == before
+    assert store.row("PRAGMA user_version") == (len(STEPS),)
+
+
+def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Store(tmp_path / "old.db")
+    monkeypatch.setattr(migrations, "STEPS", STEPS[:1])
+    migrate(opened)
+    columns = "uuid, short_id, original_name, size, mime_type, total_pages, page_sizes, sha256, blob, content_version"
+    with opened.write():
+        opened.execute(
+            f"INSERT INTO files ({columns}, created_at, updated_at) "
+            "VALUES ('u', 'aB3dE5fG7hJ9', 'a.pdf', 1, 'application/pdf', 1, '[]', 'x', 'b', 1, 0, 0)"
+        )
+    monkeypatch.setattr(migrations, "STEPS", STEPS)
+    migrate(opened)
+    assert opened.row("PRAGMA user_version") == (len(STEPS),)
+    assert opened.rows("SELECT short_id FROM short_ids") == [("aB3dE5fG7hJ9",)]
+    assert opened.row("SELECT original_name, destroyed_at FROM files") == ("a.pdf", None)
+    assert opened.rows("PRAGMA foreign_key_check") == []
+    opened.close()
+
+
+def test_a_database_of_a_later_version_is_refused(store: Store) -> None:
+    store.execute(f"PRAGMA user_version = {len(STEPS) + 1}")
+    with pytest.raises(TooNew, match="upgrade docshare"):
+        migrate(store)
+
+
+def test_a_failed_write_leaves_nothing(store: Store) -> None:
+    insert = "INSERT INTO instance_secrets VALUES ('a', x'00')"
+    with pytest.raises(peewee.IntegrityError), store.write():
+        [store.execute(insert) for _ in range(2)]
+    assert store.rows("SELECT * FROM instance_secrets") == []
+
+
+def fill(store: Store) -> None:
+    """Write more than the database may hold; SQLite rolls the whole transaction back by itself."""
+    pages = store.rows("PRAGMA page_count")[0][0]
+    store.rows(f"PRAGMA max_page_count = {pages + 8}")
+    store.execute("CREATE TABLE filler (bytes BLOB)")
+    store.execute("INSERT INTO filler VALUES (zeroblob(1000000))")
+
+
+def test_a_full_database_raises_its_own_error(store: Store) -> None:
+    with pytest.raises(peewee.OperationalError, match="full") as caught, store.write():
+        fill(store)
+    assert faults.fault_of(caught.value) == faults.fault_of(OSError(errno.ENOSPC, "full"))
+    with store.write():
+        store.execute("PRAGMA user_version = 7")
+    assert store.row("PRAGMA user_version") == (7,)
+
+
+def test_a_transaction_that_ended_early_is_not_acknowledged(store: Store) -> None:
+    def swallow() -> None:
+        with store.write():
+            store.execute("PRAGMA user_version = 7")
+            with suppress(peewee.OperationalError):
+                fill(store)
+
+    with pytest.raises(peewee.OperationalError, match="rolled back"):
+        swallow()
+    assert store.row("PRAGMA user_version") == (len(STEPS),)
+
+
+def test_writes_of_many_threads_take_turns(store: Store) -> None:
+    store.execute("INSERT INTO instance_secrets VALUES ('n', x'00')")
+
+    def bump() -> None:
+        for _ in range(25):
+            with store.write():
+                row = store.row("SELECT value FROM instance_secrets WHERE name = 'n'")
+                assert row is not None
+                store.execute("UPDATE instance_secrets SET value = ?", (bytes([row[0][0] + 1]),))
+
+    threads = [threading.Thread(target=bump) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.row("SELECT value FROM instance_secrets") == (bytes([200]),)
+
+
+def test_a_snapshot_does_not_see_what_is_written_meanwhile(store: Store) -> None:
+    def write() -> None:
+        with store.write():
+            store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
+
+    with store.snapshot():
+        assert store.rows("SELECT name FROM instance_secrets") == []
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+        assert store.rows("SELECT name FROM instance_secrets") == []
+    assert store.rows("SELECT name FROM instance_secrets") == [("a",)]
+
+
+def test_a_long_result_is_fetched_in_blocks(store: Store) -> None:
+    for number in range(10):
+        store.execute("INSERT INTO instance_secrets VALUES (?, x'00')", (str(number),))
+    assert len(list(store.stream("SELECT name FROM instance_secrets", block=3))) == 10
+
+
+def test_closing_closes_the_connections_of_all_threads(tmp_path: Path) -> None:
+    store = Store(tmp_path / "docshare.db")
+    thread = threading.Thread(target=lambda: store.rows("SELECT 1"))
+    thread.start()
+    thread.join()
+    opened = list(store.sqlite.opened)
+    store.close()
+    assert opened
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError):
+            connection.execute("SELECT 1")
+
+
+def test_a_remembered_row_is_asked_for_once(store: Store) -> None:
+    seen: list[str] = []
+    store.sqlite.connection().set_trace_callback(seen.append)
+    counted = "SELECT COUNT(*) FROM instance_secrets WHERE name = ?"
+    assert [store.recall(counted, (name,)) for name in ("a", "a", "b")] == [(0,)] * 3
+    assert len(seen) == 2
+
+
+def test_a_missing_row_is_remembered_too(store: Store) -> None:
+    seen: list[str] = []
+    store.sqlite.connection().set_trace_callback(seen.append)
+    assert [store.recall("SELECT 1 FROM accounts WHERE id = ?", (7,)) for _ in range(2)] == [None, None]
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_whatever_is_written_every_remembered_row_is_asked_for_again(store: Store, fails: bool) -> None:
+    counted = "SELECT COUNT(*) FROM instance_secrets"
+    assert store.recall(counted, ()) == (0,)
+    with suppress(RuntimeError), store.write():
+        store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
+        if fails:
+            raise RuntimeError
+    assert store.recall(counted, ()) == (0 if fails else 1,)
+
+
+def test_a_row_read_before_a_write_is_not_remembered_after_it(store: Store) -> None:
+    """A reader may have asked before the write and keep its answer only after it."""
+    counted = "SELECT COUNT(*) FROM instance_secrets"
+    read = store.row
+
+    def slow(sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        found = read(sql, params)
+        with store.write():
+            store.execute("INSERT OR IGNORE INTO instance_secrets VALUES ('a', x'00')")
+        return found
+
+    store.row = slow  # type: ignore[method-assign]
+    assert store.recall(counted, ()) == (0,)
+    store.row = read  # type: ignore[method-assign]
+    assert store.recall(counted, ()) == (1,)
+
+
+def test_what_is_not_committed_is_not_remembered(store: Store) -> None:
+    counted = "SELECT COUNT(*) FROM instance_secrets"
+    with store.write():
+        store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
+        assert store.recall(counted, ()) == (1,)
+        assert store._remembered == {}
+
+
+def test_the_memory_of_rows_is_bounded(store: Store) -> None:
+    for number in range(3000):
+        store.recall("SELECT 1 FROM accounts WHERE id = ?", (number,))
+    assert len(store._remembered) <= 1024

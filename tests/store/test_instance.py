@@ -1,0 +1,68 @@
+"""A data directory has one owner, and is readable by its user alone."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docshare.server.config import Config
+from docshare.server.store.instance import announce, open_instance, owner_of
+from docshare.server.store.lock import AlreadyLocked, DirectoryLock
+
+BASE_URL = "http://127.0.0.1:8787"
+
+
+def config(data_dir: Path) -> Config:
+    return Config(data_dir=data_dir, base_url=BASE_URL)
+
+
+def test_opening_makes_everything_private(tmp_path: Path) -> None:
+    with open_instance(config(tmp_path / "data")):
+        paths = [tmp_path / "data", *(tmp_path / "data").rglob("*")]
+        open_to_others = [path for path in paths if stat.S_IMODE(path.stat().st_mode) & 0o077]
+        assert not open_to_others
+        assert {"docshare.db", "lock", "instance.key", "blobs", "tmp", "cache"} <= {path.name for path in paths}
+
+
+def test_a_second_process_cannot_own_the_directory(tmp_path: Path) -> None:
+    with DirectoryLock(tmp_path):
+        code = (
+            "import sys, pathlib\n"
+            "from docshare.server.store.lock import AlreadyLocked, DirectoryLock\n"
+            "try:\n    DirectoryLock(pathlib.Path(sys.argv[1])).__enter__()\n"
+            "except AlreadyLocked:\n    sys.exit(7)\n"
+        )
+        assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == 7
+
+
+def test_the_lock_is_free_again_after_the_block(tmp_path: Path) -> None:
+    with DirectoryLock(tmp_path), pytest.raises(AlreadyLocked), DirectoryLock(tmp_path):
+        pass
+    with DirectoryLock(tmp_path) as lock:
+        assert lock
+
+
+def test_the_instance_key_stays_the_same(tmp_path: Path) -> None:
+    with open_instance(config(tmp_path)) as first:
+        key = first.key
+    with open_instance(config(tmp_path)) as second:
+        assert second.key == key
+        assert len(key) == 64
+
+
+def test_the_owner_is_announced(tmp_path: Path) -> None:
+    assert owner_of(tmp_path) is None
+    with open_instance(config(tmp_path)) as instance:
+        announce(instance, "http://127.0.0.1:1234", "127.0.0.1")
+        owner = owner_of(tmp_path)
+        assert owner is not None
+        assert (owner.pid, owner.url, owner.base_url) == (os.getpid(), "http://127.0.0.1:1234", BASE_URL)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1}'])
+def test_a_damaged_announcement_names_no_owner(tmp_path: Path, text: str) -> None:
+    (tmp_path / "server.json").write_text(text)
+    assert owner_of(tmp_path) is None

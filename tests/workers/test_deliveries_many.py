@@ -1,0 +1,105 @@
+"""A few hundred events to receivers of which a third fails, in every way there is (hardening G7).
+
+The long run is ``tests.benchmarks.webhooks``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import stripe
+
+from docshare.server.workers.dispatcher import Dispatcher
+from tests.support.cast import World
+from tests.support.receivers import (
+    ALLOWED,
+    BAD_HABITS,
+    ODD_HABITS,
+    OK,
+    Hit,
+    Hook,
+    Receiver,
+    add_hook,
+    happen,
+    hurried,
+    receiver_at,
+)
+from tests.support.source import Script, make_certificate
+from tests.support.waiting import eventually
+
+EVENTS = 15
+HEALTHY = 13
+HABITS = ["5xx", "reset", "hang", "drip", "redirect", "endless headers"]
+WAITS = (60, 600, 3600, 3600)
+
+
+def sometimes(bad: Script) -> Callable[[Hit], Script]:
+    """Fail the first attempts at a delivery, none to four of them, by its UUID."""
+    return lambda hit: bad if hit.attempt <= int(hit.delivery[:2], 16) % 5 else OK
+
+
+def test_every_delivery_ends_delivered_or_abandoned_after_five_attempts(
+    make: Callable[..., World], tmp_path: Path
+) -> None:
+    cert = make_certificate(tmp_path)
+    world = make(webhook_allow=ALLOWED, ca_bundle=cert)
+    with ExitStack() as stack:
+        receivers = [stack.enter_context(receiver_at(cert=cert)) for _ in range(HEALTHY)]
+        receivers += [stack.enter_context(receiver_at(BAD_HABITS[habit])) for habit in HABITS]
+        receivers.append(stack.enter_context(receiver_at(https=True)))
+        receivers[0].choose = sometimes(BAD_HABITS["5xx"])
+        receivers[1].choose = sometimes(BAD_HABITS["reset"])
+        receivers[2].script(ODD_HABITS["endless body"])
+        hooks = [add_hook(world.pia, receiver.url) for receiver in receivers]
+        happen(world, world.pia.upload()["uuid"], times=EVENTS)
+        pass_time(world, receivers[HEALTHY:])
+    ended = world.rt.db.rows("SELECT COUNT(delivered_at), COUNT(abandoned_at), COUNT(next_at) FROM deliveries")
+    assert ended == [(EVENTS * HEALTHY, EVENTS * (len(HABITS) + 1), 0)]
+    assert_attempts(world)
+    for hook, receiver in zip(hooks[:HEALTHY], receivers, strict=False):
+        assert_received(hook, receiver)
+
+
+def pass_time(world: World, bad: list[Receiver]) -> None:
+    """Deliver with all the senders there are; whenever nothing is due any more, move on to what is next."""
+    dispatcher = Dispatcher(hurried(world.rt, *bad))
+    dispatcher.start()
+    try:
+        for wait in (*WAITS, 0):
+            eventually(lambda: nothing_due(world), seconds=60)
+            world.clock.advance(seconds=wait)
+    finally:
+        dispatcher.stop()
+        dispatcher.join(10)
+
+
+def nothing_due(world: World) -> bool:
+    found = world.rt.db.row("SELECT COUNT(*) FROM deliveries WHERE next_at <= ?", (world.clock.now,))
+    return found == (0,)
+
+
+def assert_attempts(world: World) -> None:
+    """Every abandoned delivery had five attempts, and all attempts have their exact times."""
+    start = min(at for (at,) in world.rt.db.rows("SELECT at FROM attempts"))
+    moments = [0, 60, 660, 4260, 7860]
+    tried = Counter(delivery for (delivery,) in world.rt.db.rows("SELECT delivery_id FROM attempts"))
+    abandoned = [ident for (ident,) in world.rt.db.rows("SELECT id FROM deliveries WHERE abandoned_at IS NOT NULL")]
+    assert {tried[ident] for ident in abandoned} == {5}
+    assert max(tried.values()) == 5
+    for number, at in world.rt.db.rows("SELECT number, at FROM attempts"):
+        assert at - start == moments[number - 1] * 1000
+
+
+def assert_received(hook: Hook, receiver: Receiver) -> None:
+    """Every event came, and what came is genuine by the word of an official package."""
+    deliveries = receiver.by_delivery()
+    assert len(deliveries) == EVENTS
+    for hits in deliveries.values():
+        assert [hit.attempt for hit in hits] == list(range(1, len(hits) + 1))
+        assert len({hit.body for hit in hits}) == 1
+        for hit in hits:
+            header = hit.headers["x-service-signature"]
+            stripe.WebhookSignature.verify_header(hit.body.decode("utf-8"), header, hook.secret)

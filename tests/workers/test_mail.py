@@ -1,0 +1,252 @@
+"""The outbox: what is written into it, and how it is sent (operations: ``admin outbox``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from docshare.contract.plans import Plan
+from docshare.server.services.accounts import accounts
+from docshare.server.services.operations import mail
+from docshare.server.workers import jobs
+from tests.support.cast import World
+from tests.support.mailbox import Mailbox, text_of
+from tests.support.reader import Reader, everything
+from tests.support.rows import count
+
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+
+
+def write(world: World, subject: str = "Hello", body: str = "A text.\n", to: str = "ann@example.com") -> None:
+    with world.rt.db.write():
+        mail.enqueue(world.rt, to, subject, body)
+
+
+def only(world: World) -> dict[str, object]:
+    (row,) = mail.list_outbox(world.rt)
+    return row
+
+
+def test_without_a_mail_server_a_mail_is_kept_and_nothing_is_tried(world: World) -> None:
+    write(world)
+    assert mail.send_due(world.rt) == 0
+    row = only(world)
+    assert (row["state"], row["attempts"], row["to"]) == ("kept", 0, "ann@example.com")
+    assert "nextAttemptAt" not in row
+
+
+def test_a_mail_arrives_whole_with_the_headers_of_a_program(make: Callable[..., World]) -> None:
+    with Mailbox() as box:
+        world = make(smtp_url=box.url, mail_from="Documents <docs@example.com>")
+        write(world, "Grüße", "Zeile eins\n.\nümlaut\n")
+        assert mail.send_due(world.rt) == 1
+        assert mail.send_due(world.rt) == 0
+    (message,) = box.taken
+    assert message["From"] == "Documents <docs@example.com>"
+    assert message["To"] == "ann@example.com"
+    assert message["Subject"] == "Grüße"
+    assert message["Auto-Submitted"] == "auto-generated"
+    assert message["Message-ID"].endswith("@example.com>")
+    assert message["Date"] is not None
+    assert text_of(message).splitlines() == ["Zeile eins", ".", "ümlaut"]
+    assert only(world)["state"] == "sent"
+
+
+def test_a_failure_is_tried_again_after_1_10_60_360_minutes_and_a_day_and_then_given_up(
+    make: Callable[..., World],
+) -> None:
+    with Mailbox({"RCPT": b"451 later, please"}) as box:
+        world = make(smtp_url=box.url)
+        write(world)
+        start = world.clock.now
+        tried = []
+        for _ in range(40):
+            before = len(box.heard)
+            mail.send_due(world.rt)
+            if len(box.heard) > before:
+                tried.append(world.clock.now - start)
+            row = only(world)
+            if row["state"] == "failed":
+                break
+            found = world.rt.db.row("SELECT next_at FROM mails")
+            assert found is not None
+            world.clock.now = found[0] - 1
+            assert mail.send_due(world.rt) == 0, "before its time"
+            world.clock.now = found[0]
+    minutes = [round(moment / MINUTE) for moment in tried]
+    assert minutes == [0, 1, 11, 71, 431, 431 + 24 * 60]
+    assert (row["state"], row["attempts"]) == ("failed", 6)
+    assert row["error"] == "the mail server said 451 later, please"
+
+
+def test_a_mail_that_was_refused_for_good_is_not_tried_again(make: Callable[..., World]) -> None:
+    with Mailbox({"RCPT": b"550 no such user"}) as box:
+        world = make(smtp_url=box.url)
+        write(world)
+        mail.send_due(world.rt)
+        assert (only(world)["state"], only(world)["attempts"]) == ("failed", 1)
+        world.clock.advance(days=3)
+        said = len(box.heard)
+        mail.send_due(world.rt)
+        assert len(box.heard) == said
+
+
+def test_a_dead_server_loses_nothing_and_a_later_one_gets_it(make: Callable[..., World]) -> None:
+    with Mailbox() as box:
+        world = make(smtp_url=box.url)
+        write(world)
+        box.answers["MAIL"] = b"421 closing"
+        assert mail.send_due(world.rt) == 0
+        assert only(world)["state"] == "queued"
+        del box.answers["MAIL"]
+        world.clock.advance(minutes=1)
+        assert mail.send_due(world.rt) == 1
+    assert len(box.taken) == 1
+
+
+def test_a_password_does_not_cross_the_network_in_clear(make: Callable[..., World]) -> None:
+    from docshare.server.outbound.mail import parse_server
+
+    assert parse_server("smtp://me:secret@mail.example.com").demands_tls
+    assert not parse_server("smtp://me:secret@127.0.0.1:2525").demands_tls
+    with Mailbox() as box:
+        from docshare.server.outbound import mail as mailer
+
+        sender = mailer.Mailer(box.url.replace("smtp://", "smtp://me:secret@"))
+        world = make()
+        write(world)
+        row = world.rt.db.rows("SELECT uuid FROM mails")[0][0]
+        with pytest.raises(mailer.Undelivered) as refused:
+            sender.send(mail._message(world.rt, mail.MailRow._make(world.rt.db.rows(mail._SELECT)[0])))
+        assert row
+    assert "secret" not in str(refused.value)
+
+
+def test_a_server_that_drips_is_left_at_the_deadline(make: Callable[..., World]) -> None:
+    from docshare.server.outbound.mail import Mailer, Undelivered
+
+    world = make()
+    write(world)
+    message = mail._message(world.rt, mail.MailRow._make(world.rt.db.rows(mail._SELECT)[0]))
+    with Mailbox(drips=True) as box, pytest.raises(Undelivered):
+        Mailer(box.url, deadline_s=0.5).send(message)
+
+
+@pytest.mark.parametrize(
+    "hostile", ["a\r\nBcc: mal@example.com", "a\nBcc: x", "a\rb", "a\x00b", "a\u2028b", "a\udcffb", "x" * 5_000]
+)
+def test_what_people_write_cannot_add_a_header(make: Callable[..., World], hostile: str) -> None:
+    with Mailbox() as box:
+        world = make(smtp_url=box.url)
+        write(world, f"About {hostile}")
+        assert mail.send_due(world.rt) == 1
+    (message,) = box.taken
+    assert message["Bcc"] is None
+    assert len(message["Subject"]) <= 200
+    assert [line.split()[1] for line in box.heard if line.lower().startswith("rcpt")] == ["TO:<ann@example.com>"]
+
+
+def test_old_mails_are_forgotten_after_30_days_and_due_ones_never(make: Callable[..., World]) -> None:
+    world = make()
+    write(world)
+    world.clock.advance(days=30, seconds=-1)
+    assert mail.forget_old(world.rt) == 0
+    world.clock.advance(seconds=1)
+    assert mail.forget_old(world.rt) == 1
+    assert count(world, "mails") == 0
+
+
+def test_mails_have_a_thread_of_their_own(world: World) -> None:
+    assert [job.run for job in jobs.MAIL_JOBS] == [mail.send_due]
+    assert mail.send_due not in [job.run for job in jobs.JOBS]
+    assert mail.forget_old in [job.run for job in jobs.JOBS]
+
+
+def hand_in(world: World, made: dict[str, str]) -> str:
+    return f"/api/v1/files/{made['uuid']}"
+
+
+def test_mails_about_a_file_in_the_trash_wait_for_its_restore_and_go_with_its_purge(make: Callable[..., World]) -> None:
+    with Mailbox() as box:
+        world = make(smtp_url=box.url)
+        kept, lost = world.pia.upload(), world.pia.upload()
+        write(world)
+        for made in (kept, lost):
+            body = {"email": "zoe@example.com", "name": made["uuid"]}
+            assert world.pia.post(f"{hand_in(world, made)}/invites", json=body).status_code == 201
+            world.pia.delete(hand_in(world, made))
+        assert mail.send_due(world.rt) == 1
+        assert [message["To"] for message in box.taken] == ["ann@example.com"]
+        world.pia.delete(f"{hand_in(world, lost)}?purge=1")
+        assert lost["uuid"] not in "\n".join(everything(world))
+        assert count(world, "mails") == 2
+        assert world.pia.post(f"{hand_in(world, kept)}/restore").status_code == 200
+        world.clock.advance(hours=1)
+        assert mail.send_due(world.rt) == 1
+    assert [message["To"] for message in box.taken] == ["ann@example.com", "zoe@example.com"]
+
+
+def test_a_purge_removes_sent_and_kept_mails_about_the_file(world: World) -> None:
+    made = world.pia.upload()
+    world.pia.post(f"{hand_in(world, made)}/invites", json={"email": "zoe@example.com"})
+    assert count(world, "mails") == 1
+    world.pia.delete(f"{hand_in(world, made)}?purge=1")
+    assert count(world, "mails") == 0
+
+
+def notify(world: World, made: dict[str, str], **settings: object) -> None:
+    assert world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json=settings).status_code == 200
+
+
+def subjects(world: World) -> list[object]:
+    return [row["subject"] for row in mail.list_outbox(world.rt)]
+
+
+def test_a_view_is_told_once_an_hour_for_each_file(world: World) -> None:
+    made, other = world.pia.upload(), world.pia.upload(name="other.pdf")
+    for each in (made, other):
+        notify(world, each, notifyOnView=True)
+    Reader(world, made["shortId"], address="198.51.100.1").reads(6)
+    Reader(world, made["shortId"], address="198.51.100.2").reads(6)
+    Reader(world, other["shortId"]).reads(6)
+    assert subjects(world) == ['Somebody reads "other.pdf"', 'Somebody reads "report.pdf"']
+    world.clock.advance(minutes=59, seconds=30)
+    Reader(world, made["shortId"], address="198.51.100.3").reads(6)
+    assert len(subjects(world)) == 2
+    world.clock.advance(minutes=1)
+    Reader(world, made["shortId"], address="198.51.100.4").reads(6)
+    newest = mail.list_outbox(world.rt)[0]
+    message = str(mail.show(world.rt, str(newest["uuid"]))["message"])
+    assert "3 readers since the last mail about it." in message
+    assert f"http://127.0.0.1:8787/readership/{made['uuid']}" in message
+    assert newest["to"] == "pia@example.com"
+
+
+def test_no_mail_tells_of_scanners_or_of_what_nobody_asked_for(world: World) -> None:
+    made = world.pia.upload()
+    Reader(world, made["shortId"]).reads(6)
+    notify(world, made, notifyOnView=True)
+    Reader(world, made["shortId"]).reads(2, input=False)
+    Reader(world, made["shortId"]).reads(60, input=False)
+    assert subjects(world) == []
+
+
+def test_a_downgraded_owner_gets_no_more_mails(world: World) -> None:
+    made = world.bea.upload()
+    assert world.bea.put(f"/api/v1/files/{made['uuid']}/settings", json={"notifyOnView": True}).status_code == 200
+    accounts.set_tier(world.rt, "bea@example.com", Plan.FREE)
+    Reader(world, made["shortId"]).reads(6)
+    assert subjects(world) == []
+
+
+def test_the_label_of_a_variant_stands_in_no_mail(world: World) -> None:
+    made = world.pia.upload()
+    notify(world, made, notifyOnView=True)
+    variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Secret Buyer"}).get_json()
+    Reader(world, variant["shortId"]).reads(6)
+    (row,) = mail.list_outbox(world.rt)
+    message = str(mail.show(world.rt, str(row["uuid"]))["message"])
+    assert "Secret Buyer" not in message
+    assert "through a link of their own" in message

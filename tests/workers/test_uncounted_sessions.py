@@ -1,0 +1,50 @@
+"""Sessions that nobody is shown do not stay for ever, and neither do the beacons of the others."""
+
+from docshare.server.workers import jobs
+from tests.support.cast import World
+from tests.support.reader import Reader
+
+(FORGET,) = (job for job in jobs.JOBS if job.name == "forget sessions that were not counted")
+(FORGET_BEACONS,) = (job for job in jobs.JOBS if job.name == "forget beacons of old sessions")
+(END_SESSIONS,) = (job for job in jobs.JOBS if job.name == "end reading sessions")
+
+
+def test_a_session_that_was_not_counted_is_deleted_ninety_days_after_it_ended(world: World) -> None:
+    link = str(world.pia.upload()["shortId"])
+    for host in range(201):
+        Reader(world, link, address=f"198.51.100.{host}").leaves()
+    Reader(world, link, address="203.0.113.7").reads(9)
+    world.clock.advance(seconds=51)
+    assert END_SESSIONS.run(world.rt) == 201
+    world.clock.advance(minutes=10)
+    END_SESSIONS.run(world.rt)
+    world.clock.advance(days=90, minutes=-10, milliseconds=-1)
+    assert FORGET.run(world.rt) == 0
+    world.clock.advance(milliseconds=1)
+    assert FORGET.run(world.rt) == 201
+    assert world.rt.db.rows("SELECT class FROM view_sessions") == [("human",)]
+    assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(1,)]
+
+
+def test_the_beacons_of_a_counted_session_go_ninety_days_after_it_ended(world: World) -> None:
+    """What they came to, the session and the times of its pages, stays; so do the beacons of newer sessions."""
+    made = world.pia.upload()
+    crowd = [Reader(world, made["shortId"], address=f"198.51.100.{host}") for host in range(201)]
+    world.clock.advance(seconds=2)
+    assert {reader.tell(input=True) for reader in crowd} == {204}
+    Reader(world, made["shortId"], address="203.0.113.7").reads(9)
+    world.clock.advance(minutes=6)
+    END_SESSIONS.run(world.rt)
+    world.clock.advance(days=90, seconds=-69, milliseconds=-1)
+    assert FORGET_BEACONS.run(world.rt) == 0
+    world.clock.advance(milliseconds=1)
+    assert FORGET_BEACONS.run(world.rt) == 201
+    assert FORGET_BEACONS.run(world.rt) == 0
+    assert world.rt.db.rows("SELECT accepted FROM beacons") == [("[[1,9000,1,0]]",)]
+    world.clock.advance(seconds=9)
+    assert FORGET_BEACONS.run(world.rt) == 1
+    assert world.rt.db.rows("SELECT COUNT(*) FROM beacons") == [(0,)]
+    stream = world.pia.get(f"/api/v1/files/{made['uuid']}/readership/sessions?since=202").get_json()
+    assert [(row["totalTimeMs"], row["pages"]) for row in stream] == [(9_000, [{"page": 1, "timeMs": 9_000}])]
+    told = world.pia.get(f"/api/v1/files/{made['uuid']}/readership/sessions/{stream[0]['sessionId']}").get_json()
+    assert (told["beacons"], told["pages"][0]["timeMs"]) == ([], 9_000)
