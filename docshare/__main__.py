@@ -31,9 +31,9 @@ def main() -> int:
     if argv == ["--version"]:
         return print_version()
     if argv[:1] == ["__complete"]:
-        from docshare.cli.local.completion_words import answer
+        from docshare.cli.local.completion_words import print_completions
 
-        return answer(argv[1:])
+        return print_completions(argv[1:])
     gc.disable()  # until the command is loaded: importing makes objects that stay, and collecting them costs a tenth
     try:
         from docshare.cli.main import main as run

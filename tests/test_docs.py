@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from docshare.cli import topics
-from docshare.cli.framework.app import flags, get_command
+from docshare.cli.framework.app import get_command, list_flags
 from docshare.cli.main import app
 from docshare.contract.limits import ACCESS_TOKEN_MS
 from docshare.contract.plans import PLAN_LIMITS
@@ -42,7 +42,7 @@ def test_the_documents_type_enough_to_be_worth_checking() -> None:
 @pytest.mark.parametrize("line", sorted({*typed()}))
 def test_a_command_of_the_documents_is_understood(line: str) -> None:
     root = get_command(app)
-    command, known = root, {**flags(root), "--help": False}
+    command, known = root, {**list_flags(root), "--help": False}
     for word in shlex.split(line)[1:]:
         if word == "--exec":
             break
@@ -51,7 +51,7 @@ def test_a_command_of_the_documents_is_understood(line: str) -> None:
         elif hasattr(command, "commands") and re.fullmatch("[a-z][a-z-]*", word):
             command = command.get_command(None, word)
             assert command is not None, f"{word} in: {line}"
-            known |= flags(command)
+            known |= list_flags(command)
 
 
 def test_the_house_tour_names_what_stands() -> None:

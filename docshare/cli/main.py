@@ -17,15 +17,15 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from docshare.cli.framework import errors, signals
-from docshare.cli.framework.app import App, LazyGroup, Stub, build, hoist
-from docshare.cli.framework.context import Context, Help, activated, current, system_context
+from docshare.cli.framework.app import App, LazyGroup, Stub, build_command, hoist
+from docshare.cli.framework.context import Context, HelpOutput, activate, current_context, make_system_context
 from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.options import COLORS, FORMATS, PROGRESS, Options
-from docshare.cli.terminal.text import seconds
+from docshare.cli.framework.options import COLOR_MODES, FORMATS, PROGRESS_MODES, GlobalOptions
+from docshare.cli.terminal.text import parse_duration
 
 # So many new objects before garbage is looked for: more than the network modules make, which load later and stay.
-_YOUNG_OBJECTS = 50_000
+_GC_THRESHOLD = 50_000
 
 _SHARE, _WATCH, _SERVER, _SETUP = "Share", "Watch", "Server", "Set up and learn"
 
@@ -141,7 +141,7 @@ REGISTRY = (
 
 
 # What newcomers try first.
-_SPOKEN = {
+_SUGGESTIONS = {
     "share": "upload", "send": "upload", "list": "ls", "delete": "rm", "remove": "rm", "undelete": "files restore",
     "stats": "readership", "report": "readership report", "revoke": "variants revoke", "login": "auth login",
     "logout": "auth logout", "status": "doctor", "backup": "admin backup", "restore": "files restore or admin restore",
@@ -153,7 +153,7 @@ class Root(LazyGroup):
     """The command ``docshare``."""
 
     stubs: ClassVar = {stub.name: stub for stub in REGISTRY}
-    spoken: ClassVar = _SPOKEN
+    spoken: ClassVar = _SUGGESTIONS
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Commands first: most who ask look for one of them."""
@@ -166,7 +166,7 @@ class Root(LazyGroup):
 app = App("Share documents as links and see who read them.", cls=Root)
 
 
-def _choice(words: Sequence[str]) -> Any:
+def _make_choice_check(words: Sequence[str]) -> Any:
     def check(value: str | None) -> str | None:
         if value is not None and value not in words:
             raise typer.BadParameter(f"{value!r} is not one of {', '.join(words)}.")
@@ -175,11 +175,11 @@ def _choice(words: Sequence[str]) -> Any:
     return check
 
 
-def _version(value: bool) -> None:
+def _print_version(value: bool) -> None:
     if value:
         from docshare.__main__ import version_line
 
-        current().print(version_line())
+        current_context().print(version_line())
         raise typer.Exit
 
 
@@ -190,7 +190,9 @@ def root(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON as the API sent it.")] = False,
     format_: Annotated[
         str | None,
-        typer.Option("--format", metavar="FORMAT", callback=_choice(FORMATS), help=f"One of {', '.join(FORMATS)}."),
+        typer.Option(
+            "--format", metavar="FORMAT", callback=_make_choice_check(FORMATS), help=f"One of {', '.join(FORMATS)}."
+        ),
     ] = None,
     fields: Annotated[str | None, typer.Option(metavar="A,B.C", help="Print these fields; '?' lists them.")] = None,
     query: Annotated[str | None, typer.Option(metavar="EXPR", help="Select from the JSON by JMESPath.")] = None,
@@ -202,11 +204,17 @@ def root(
         int, typer.Option("--verbose", "-v", count=True, show_default=False, help="Show requests; -vv headers.")
     ] = 0,
     color: Annotated[
-        str | None, typer.Option(metavar="WHEN", callback=_choice(COLORS), help=f"One of {', '.join(COLORS)}.")
+        str | None,
+        typer.Option(
+            metavar="WHEN", callback=_make_choice_check(COLOR_MODES), help=f"One of {', '.join(COLOR_MODES)}."
+        ),
     ] = None,
     no_color: Annotated[bool, typer.Option("--no-color", help="The same as --color=never.")] = False,
     progress: Annotated[
-        str, typer.Option(metavar="HOW", callback=_choice(PROGRESS), help=f"One of {', '.join(PROGRESS)}.")
+        str,
+        typer.Option(
+            metavar="HOW", callback=_make_choice_check(PROGRESS_MODES), help=f"One of {', '.join(PROGRESS_MODES)}."
+        ),
     ] = "auto",
     no_input: Annotated[bool, typer.Option("--no-input", help="Never ask; fail instead.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Answer yes to questions.")] = False,
@@ -217,14 +225,14 @@ def root(
     allow_http: Annotated[bool, typer.Option("--allow-http", help="Send the credential over plain http.")] = False,
     ca_bundle: Annotated[str | None, typer.Option(metavar="FILE", help="Trust these certificates.")] = None,
     version: Annotated[  # noqa: ARG001 - its callback has answered before
-        bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version and end.")
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and end.")
     ] = False,
 ) -> None:
     """Share documents as links and see who read them."""
     if as_json and format_ not in (None, "json", "jsonl"):
         raise typer.BadParameter(f"--json and --format {format_} exclude each other.")
-    context = current()
-    context.options = Options(
+    context = current_context()
+    context.options = GlobalOptions(
         profile=profile,
         url=url,
         format=format_ or ("json" if as_json else None),
@@ -239,18 +247,18 @@ def root(
         progress=progress,
         no_input=no_input,
         yes=yes,
-        timeout=_seconds(timeout),
-        deadline=_seconds(deadline),
+        timeout=_parse_optional_duration(timeout),
+        deadline=_parse_optional_duration(deadline),
         retries=retries,
-        max_wait=_seconds(max_wait),
+        max_wait=_parse_optional_duration(max_wait),
         allow_http=allow_http,
         ca_bundle=ca_bundle,
     )
     signals.set_deadline(context.options.deadline)
 
 
-def _seconds(text: str | None) -> float | None:
-    return None if text is None else seconds(text)
+def _parse_optional_duration(text: str | None) -> float | None:
+    return None if text is None else parse_duration(text)
 
 
 def main(argv: Sequence[str], context: Context | None = None) -> int:
@@ -259,8 +267,8 @@ def main(argv: Sequence[str], context: Context | None = None) -> int:
     This is the only place where an exception becomes an exit code and words on standard error.
     """
     alone = context is None
-    context = context or system_context()
-    with activated(context), signals.handled(), redirect_stdout(Help(context)):  # help is printed by Typer
+    context = context or make_system_context()
+    with activate(context), signals.handle_signals(), redirect_stdout(HelpOutput(context)):  # help is printed by Typer
         try:
             code = _run(argv, context, alone)
             context.flush()
@@ -270,13 +278,13 @@ def main(argv: Sequence[str], context: Context | None = None) -> int:
 
 
 def _run(argv: Sequence[str], context: Context, alone: bool) -> int:
-    command = build(app)
+    command = build_command(app)
     line = hoist(command, argv)
     if alone:  # the command is loaded: what is here now stays, and garbage is collected from here on
         gc.freeze()
-        gc.set_threshold(_YOUNG_OBJECTS)
+        gc.set_threshold(_GC_THRESHOLD)
         gc.enable()
-    context.options, context.words = errors.provisional(line.front), line.rest
+    context.options, context.words = errors.parse_early_options(line.front), line.rest
     with command.make_context("docshare", [*line.front, *line.rest]) as parsed:
         code = command.invoke(parsed)
     if code is ExitCode.DEADLINE:  # and not 124 from a program that was run

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import requests
 
-from docshare.cli.framework.context import current
+from docshare.cli.framework.context import current_context
 from docshare.contract.signing import sign
 from tests.support.pdfs import simple_pdf
 from tests.support.served import COMMAND, Served
@@ -153,7 +153,7 @@ class Attending(threading.Thread):
     def said(self) -> str:
         """What it has said on stderr so far."""
         try:
-            stream: Any = current().stderr
+            stream: Any = current_context().stderr
         except IndexError:  # it has not begun
             return ""
         text: str = stream.text()

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Spec
-from docshare.cli.terminal.text import clean, human_size, unlike_sizes
+from docshare.cli.terminal.text import clean, format_distinct_sizes, format_size
 from docshare.client.errors import ClientError
 from docshare.contract.media import ASSET_KINDS, detect_asset
 from docshare.contract.problems import Problem
@@ -24,22 +24,25 @@ if TYPE_CHECKING:
 app = App("Logos, backgrounds and sounds of a share page.")
 
 # What makes the share page show an asset of this kind; sounds are chosen where a hotspot is made.
-_APPLIED = {"logo": {"logo.assetId": "{}"}, "background": {"background.type": "image", "background.assetId": "{}"}}
+_SETTINGS_BY_KIND = {
+    "logo": {"logo.assetId": "{}"},
+    "background": {"background.type": "image", "background.assetId": "{}"},
+}
 _HEAD_BYTES = 16  # what the type is known by
 
 
-def _lines(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     screen = context.out_screen
-    facts = [str(row.get("mimeType", "")), human_size(int(row.get("size", 0)))]
+    facts = [str(row.get("mimeType", "")), format_size(int(row.get("size", 0)))]
     facts += ["applied"] if row.get("applied") else []
     told = f" {screen.glyph('·')} ".join(clean(fact) for fact in facts if fact)
     yield f"{clean(str(row['kind']))} {screen.paint('id', clean(str(row['assetId'])))} {screen.paint('dim', told)}"
 
 
-_ADDED = Spec(plain=("assetId",), fields=("kind", "mimeType", "size", "applied"), id="assetId", human=_lines)
+_ASSET_SPEC = Spec(plain=("assetId",), fields=("kind", "mimeType", "size", "applied"), id="assetId", human=_render_row)
 
 
-def _kind(value: str) -> str:
+def _check_kind(value: str) -> str:
     if value not in ASSET_KINDS:
         raise typer.BadParameter(f"{value!r} is not one of {', '.join(ASSET_KINDS)}.")
     return value
@@ -51,11 +54,13 @@ def _group() -> None:
     """Logos, backgrounds and sounds of a share page."""
 
 
-@app.command("add", spec=_ADDED)
+@app.command("add", spec=_ASSET_SPEC)
 def add(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     path: Annotated[Path, typer.Argument(metavar="PATH", help="PNG, JPEG or WebP up to 5 MB; MP3 up to 10 MB.")],
-    kind: Annotated[str, typer.Option(metavar="|".join(ASSET_KINDS), callback=_kind, help="What the asset is for.")],
+    kind: Annotated[
+        str, typer.Option(metavar="|".join(ASSET_KINDS), callback=_check_kind, help="What the asset is for.")
+    ],
     apply: Annotated[bool, typer.Option("--apply", help="Show it on the share page at once.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
 ) -> ExitCode:
@@ -70,25 +75,25 @@ def add(
       docshare assets add slug:offer paper.jpg --kind background --apply
       asset=$(docshare assets add @last chime.mp3 --kind hotspot-audio)
     """
-    ctx = current()
-    if apply and kind not in _APPLIED:
+    ctx = current_context()
+    if apply and kind not in _SETTINGS_BY_KIND:
         raise Stop(ExitCode.USAGE, f"--apply: no setting of the share page names a {kind}")
-    _check(path, kind)
-    printer = ctx.emitter(_ADDED)
+    _check_asset(path, kind)
+    printer = ctx.emitter(_ASSET_SPEC)
     client = ctx.client()
-    name = FileNames(ctx, client).one(file)
+    name = FileResolver(ctx, client).one(file)
     if dry_run:
-        return _planned(ctx, name, path, kind, apply=apply)
+        return _preview_requests(ctx, name, path, kind, apply=apply)
     with io.FileIO(path, "rb") as source:
         asset = client.assets.add(name, source, path.name, kind)
     ending = ExitCode.OK
     if apply:
-        asset, ending = _applied(ctx, client, name, asset)
+        asset, ending = _apply_asset(ctx, client, name, asset)
     printer.emit(asset)
     return ending
 
 
-def _check(path: Path, kind: str) -> None:
+def _check_asset(path: Path, kind: str) -> None:
     """Stop (2) for a file that no server would take as an asset of that kind."""
     rule = ASSET_KINDS[kind]
     try:
@@ -100,39 +105,39 @@ def _check(path: Path, kind: str) -> None:
         wanted = " or ".join(rule.types)
         raise Stop(ExitCode.USAGE, f"{path} is {found or 'of no known type'}; a {kind} is {wanted}", code="local_file")
     if size > rule.cap:
-        have, most = unlike_sizes(size, rule.cap)
+        have, most = format_distinct_sizes(size, rule.cap)
         told = f"{path} has {have}; a {kind} may have {most}"
         raise Stop(ExitCode.USAGE, told, code="local_file")
 
 
-def _planned(ctx: Context, name: str, path: Path, kind: str, *, apply: bool) -> ExitCode:
+def _preview_requests(ctx: Context, name: str, path: Path, kind: str, *, apply: bool) -> ExitCode:
     from docshare.cli.framework import bulk
 
     base = f"/api/v1/files/{name}"
     requests = [("POST", f"{base}/assets", f"kind={kind} file={path.name} ({path.stat().st_size} bytes)")]
     if apply:
-        requests.append(("PUT", f"{base}/settings", " ".join(_words(kind, "{assetId}"))))
-    return bulk.planned(ctx, requests)
+        requests.append(("PUT", f"{base}/settings", " ".join(_format_assignments(kind, "{assetId}"))))
+    return bulk.print_requests(ctx, requests)
 
 
-def _words(kind: str, asset: str) -> list[str]:
-    return [f"{key}={value.format(asset)}" for key, value in _APPLIED[kind].items()]
+def _format_assignments(kind: str, asset: str) -> list[str]:
+    return [f"{key}={value.format(asset)}" for key, value in _SETTINGS_BY_KIND[kind].items()]
 
 
-def _applied(ctx: Context, client: "Client", name: str, asset: dict[str, Any]) -> tuple[dict[str, Any], ExitCode]:
+def _apply_asset(ctx: Context, client: "Client", name: str, asset: dict[str, Any]) -> tuple[dict[str, Any], ExitCode]:
     """The asset with the news that the settings name it, or the reason why not on stderr and 12: it is stored."""
-    from docshare.cli.commands.settings.changes import Changes
-    from docshare.cli.commands.settings.write import Way, Writer
+    from docshare.cli.commands.settings.changes import SettingChanges
+    from docshare.cli.commands.settings.write import SettingsWriter, WriteOptions
     from docshare.cli.framework import errors
 
     kind, number = str(asset["kind"]), str(asset["assetId"])
-    changes = Changes()
-    for key, value in _APPLIED[kind].items():
+    changes = SettingChanges()
+    for key, value in _SETTINGS_BY_KIND[kind].items():
         changes.put(key, value.format(number))
     try:
-        Writer(ctx, client, changes, Way()).write(name)
+        SettingsWriter(ctx, client, changes, WriteOptions()).write(name)
     except (Problem, ClientError, Stop) as error:
-        line = f"docshare settings set {name} {' '.join(_words(kind, number))}"
+        line = f"docshare settings set {name} {' '.join(_format_assignments(kind, number))}"
         ctx.err(f"error: the {kind} is stored but not applied: {errors.describe(ctx, error).detail}", "error")
         ctx.err(f"hint: {line}")
         return asset, ExitCode.PARTIAL

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import typer
 
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FileNames, base_of
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver, base_of
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean
@@ -17,14 +17,14 @@ from docshare.cli.terminal.text import clean
 app = App()
 
 
-def _opened(row: Mapping[str, Any], _: Context) -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], _: Context) -> Iterator[str]:
     yield clean(str(row["url"]))
 
 
-_OPENED = Spec(plain=("url",), fields=("opened",), id="url", human=_opened)
+_OPEN_SPEC = Spec(plain=("url",), fields=("opened",), id="url", human=_render_row)
 
 
-@app.command("open", spec=_OPENED)
+@app.command("open", spec=_OPEN_SPEC)
 def open_link(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     readership: Annotated[
@@ -40,17 +40,17 @@ def open_link(
       docshare open @last
       docshare open slug:offer --readership
     """
-    ctx = current()
+    ctx = current_context()
     client = ctx.client()
-    found = client.files.show(FileNames(ctx, client).one(file))
-    link = checked_link(found)
+    found = client.files.show(FileResolver(ctx, client).one(file))
+    link = require_share_link(found)
     if readership:
         link = f"{base_of(link)}/readership/{found['uuid']}"
     opened = may_open(ctx) and ctx.open_browser(link)
-    ctx.emit({"url": link, "opened": opened}, _OPENED)
+    ctx.emit({"url": link, "opened": opened}, _OPEN_SPEC)
 
 
-def checked_link(file: Mapping[str, Any]) -> str:
+def require_share_link(file: Mapping[str, Any]) -> str:
     """The share link of a File; Stop (11) if the server sent none, or one that a browser should not be given."""
     link = str(file.get("shareUrl", ""))
     if urlsplit(link).scheme not in ("http", "https"):

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
-from docshare.cli.framework.dry_run import HIDDEN, Sending, sent
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import HIDDEN, DryRunSend, preview_request
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.token_file import read_token
 from docshare.cli.local import cache
@@ -18,21 +18,21 @@ from docshare.contract.scopes import LANES, Lane
 app = App()
 
 
-def _told(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     yield context.out_screen.paint("bold", clean(str(row["shareUrl"])))
     if not context.options.quiet:
         yield context.out_screen.paint("dim", clean(str(row.get("message") or "claimed")))
 
 
-_CLAIMED = Spec(plain=("shareUrl",), fields=("uuid", "shortId", "message"), id="shortId", human=_told)
+_CLAIM_SPEC = Spec(plain=("shareUrl",), fields=("uuid", "shortId", "message"), id="shortId", human=_render_row)
 
 
-@app.command("claim", spec=_CLAIMED)
+@app.command("claim", spec=_CLAIM_SPEC)
 def claim(
     token_file: Annotated[
         str | None, typer.Option("--token-file", metavar="F", help="File with the claim token; '-' is stdin.")
     ] = None,
-    dry_run: Sending = False,
+    dry_run: DryRunSend = False,
 ) -> ExitCode:
     """Take over a file that was shared without an account.
 
@@ -45,20 +45,20 @@ def claim(
       docshare claim --token-file claim-token.txt
       pass show docshare/claim | docshare claim --token-file -
     """
-    ctx = current()
+    ctx = current_context()
     if token_file is None:
         raise Stop(ExitCode.USAGE, "which token?", hint="Give --token-file F, or - for stdin.")
-    token = _token(ctx, token_file)
+    token = _read_claim_token(ctx, token_file)
     if dry_run:
-        return sent(ctx, "POST", "/api/v1/files/claim", {"claimToken": HIDDEN})
+        return preview_request(ctx, "POST", "/api/v1/files/claim", {"claimToken": HIDDEN})
     with ctx.client() as client:
         result = client.files.claim(token)
-    cache.remember_last(ctx, result)
-    ctx.emit(result, _CLAIMED)
+    cache.remember_last_upload(ctx, result)
+    ctx.emit(result, _CLAIM_SPEC)
     return ExitCode.OK
 
 
-def _token(ctx: Context, source: str) -> str:
+def _read_claim_token(ctx: Context, source: str) -> str:
     token = read_token(ctx, source, "--token-file")
     manage = LANES[Lane.MANAGE].prefix
     if manage is not None and token.startswith(manage):

@@ -7,9 +7,9 @@ import typer
 
 import docshare
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import current
+from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.terminal.output import Spec, says_json
+from docshare.cli.terminal.output import Spec, is_json_requested
 
 app = App()
 
@@ -21,7 +21,7 @@ SCRIPTS = {
 }
 
 # In a wheel the scripts lie inside the package, in a source tree beside it.
-_PLACES = (Path(docshare.__file__).parent / "completions", Path(docshare.__file__).parent.parent / "completions")
+_SCRIPT_DIRS = (Path(docshare.__file__).parent / "completions", Path(docshare.__file__).parent.parent / "completions")
 
 
 @app.command("completion")
@@ -41,14 +41,14 @@ def completion(
       docshare completion fish > ~/.config/fish/completions/docshare.fish
       docshare completion powershell >> $PROFILE
     """
-    ctx = current()
+    ctx = current_context()
     if shell not in SCRIPTS:
         raise Stop(ExitCode.USAGE, f"no completion for {shell!r}", hint=f"Shells: {', '.join(SCRIPTS)}.")
-    script = next((place / SCRIPTS[shell] for place in _PLACES if (place / SCRIPTS[shell]).is_file()), None)
+    script = next((place / SCRIPTS[shell] for place in _SCRIPT_DIRS if (place / SCRIPTS[shell]).is_file()), None)
     if script is None:
         raise Stop(ExitCode.ERROR, "the completion scripts are missing from this installation")
     text = script.read_text(encoding="utf-8")
-    if says_json(ctx):
+    if is_json_requested(ctx):
         ctx.emit({"shell": shell, "script": text}, Spec())
     else:
         ctx.write(text)

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.commands.browse import may_open
-from docshare.cli.framework.admin_channel import Data, RunningServer, directory_here
+from docshare.cli.framework.admin_channel import Data, RunningServer, find_local_data_dir
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
-from docshare.cli.framework.dry_run import Doing, sent
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import DryRun, preview_request
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean
@@ -17,24 +17,24 @@ from docshare.client.address import parse_address
 
 app = App()
 
-_LIBRARY = "/files"
+_LIBRARY_PATH = "/files"
 
 
-def _shown(row: Mapping[str, Any], _: Context) -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], _: Context) -> Iterator[str]:
     yield clean(str(row["url"]))
 
 
-_SHOWN = Spec(plain=("url",), fields=("opened", "account"), id="url", human=_shown)
+_DASHBOARD_SPEC = Spec(plain=("url",), fields=("opened", "account"), id="url", human=_render_row)
 
 
-@app.command("dashboard", spec=_SHOWN)
+@app.command("dashboard", spec=_DASHBOARD_SPEC)
 def dashboard(
     email: Annotated[
         str | None, typer.Option("--email", metavar="EMAIL", help="Sign in as this account; else as the first one.")
     ] = None,
     print_only: Annotated[bool, typer.Option("--print", help="Print the address; open nothing.")] = False,
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Open your pages in the browser: files, webhooks, account.
 
@@ -48,21 +48,21 @@ def dashboard(
       docshare dashboard --email ada@example.com --print
       docshare dashboard --profile work
     """
-    ctx = current()
-    directory = directory_here(ctx, data)
+    ctx = current_context()
+    directory = find_local_data_dir(ctx, data)
     if directory is not None:
         server = RunningServer(directory)
         account = email or server.tell("owner", {})["email"]
         if dry_run:
-            return sent(ctx, "POST", "/_admin", {"command": "login-link", "args": {"email": account}})
+            return preview_request(ctx, "POST", "/_admin", {"command": "login-link", "args": {"email": account}})
         row = {**server.tell("login-link", {"email": account}), "account": account}
     elif email is None:
         # Nothing is sent there from here, so plain http is the browser's business.
         base = parse_address(str(ctx.connection.url.value), with_token=False, allow_http=True).base
-        row = {"url": base + _LIBRARY}
+        row = {"url": base + _LIBRARY_PATH}
     else:
         hint = f"Ask whoever runs {ctx.connection.origin} for a sign-in link. A server on this machine: --data DIR."
         raise Stop(ExitCode.USAGE, "only a server on this machine signs in whom --email names", hint=hint)
     opened = not (print_only or dry_run) and may_open(ctx) and ctx.open_browser(row["url"])
-    ctx.emit({**row, "opened": opened}, _SHOWN)
+    ctx.emit({**row, "opened": opened}, _DASHBOARD_SPEC)
     return ExitCode.OK

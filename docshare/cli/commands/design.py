@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.framework.app import App
-from docshare.cli.framework.connection import keep_secret, make_holder
-from docshare.cli.framework.context import Context, current
-from docshare.cli.framework.dry_run import HIDDEN, Sending, sent
+from docshare.cli.framework.connection import keep_secret, make_token_client
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import HIDDEN, DryRunSend, preview_request
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.token_file import read_token, require_one_stdin
 from docshare.cli.local import cache
-from docshare.cli.local.secret_file import new_secret_file
-from docshare.cli.local.settings import find
+from docshare.cli.local.secret_file import create_secret_file
+from docshare.cli.local.settings import resolve_setting
 from docshare.cli.terminal import progress
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
@@ -29,41 +29,43 @@ if TYPE_CHECKING:
 
 app = App("Designs of a design tool: share them without an account.")
 
-_JWT = "DOCSHARE_DESIGN_JWT"
+_JWT_VARIABLE = "DOCSHARE_DESIGN_JWT"
 _DEFAULT_NAME = "design-tool-design.pdf"
 _TOKENS = ("claimToken", "manageToken")
-_USES = ("to take it over", "to change its settings")
+_TOKEN_USES = ("to take it over", "to change its settings")
 
 JwtFile = Annotated[
     str | None,
-    typer.Option("--jwt-file", metavar="F", help=f"Your token of the design tool; '-' is stdin. [env: {_JWT}]"),
+    typer.Option(
+        "--jwt-file", metavar="F", help=f"Your token of the design tool; '-' is stdin. [env: {_JWT_VARIABLE}]"
+    ),
 ]
-DesignFile = Annotated[
+DesignTokenFile = Annotated[
     str | None, typer.Option("--design-token-file", metavar="F", help="The token of the design; '-' is stdin.")
 ]
 
 
-def _lines(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     screen = context.out_screen
     yield screen.paint("bold", clean(str(row["shareUrl"])))
     if not context.options.quiet:
         again = "the same link, " if row.get("republished") else ""
         yield screen.paint("dim", clean(f"{again}version {row.get('contentVersion')}"))
-    for name, use in zip(_TOKENS, _USES, strict=True):
+    for name, use in zip(_TOKENS, _TOKEN_USES, strict=True):
         if name in row:
             yield f"{screen.paint('dim', f'{use}:')} {clean(str(row[name]))}"
     if _TOKENS[0] in row and not context.options.quiet:
         yield screen.paint("warn", "The two tokens are shown this once.")
 
 
-SHARED = Spec(
+DESIGN_SPEC = Spec(
     plain=("shareUrl", *_TOKENS),
     fields=("uuid", "shortId", "qrUrl", "palette", "republished", "contentVersion"),
     id="shortId",
-    human=_lines,
+    human=_render_row,
     once=("shareUrl", *_TOKENS),
 )
-STATUS = Spec(
+DESIGN_STATUS_SPEC = Spec(
     table=(
         Column("shareUrl", "link", role="bold"),
         Column("claimed", "claimed", kind="flag"),
@@ -79,16 +81,16 @@ STATUS = Spec(
 )
 
 
-@app.command("import", spec=SHARED)
+@app.command("import", spec=DESIGN_SPEC)
 def import_(
     url: Annotated[str, typer.Argument(metavar="URL", help="The https address of the exported PDF.")],
     jwt_file: JwtFile = None,
-    design_token_file: DesignFile = None,
+    design_token_file: DesignTokenFile = None,
     filename: Annotated[str | None, typer.Option("--filename", metavar="TEXT", help="Name that readers see.")] = None,
     tokens_out: Annotated[
         Path | None, typer.Option("--tokens-out", metavar="F", help="Write both tokens to this new file, as JSON.")
     ] = None,
-    dry_run: Sending = False,
+    dry_run: DryRunSend = False,
 ) -> ExitCode:
     """Share a design without an account, and print its link.
 
@@ -103,8 +105,8 @@ def import_(
       docshare design import https://designs.example.com/x.pdf --jwt-file user.jwt --design-token-file x.jwt
       docshare design import https://designs.example.com/x.pdf --jwt-file - --tokens-out tokens.json < user.jwt
     """
-    ctx = current()
-    printer = ctx.emitter(SHARED)
+    ctx = current_context()
+    printer = ctx.emitter(DESIGN_SPEC)
     try:
         fields.https_url("URL", url)
     except Problem as problem:
@@ -112,27 +114,27 @@ def import_(
     require_one_stdin(jwt_file, design_token_file)
     design = None if design_token_file is None else read_token(ctx, design_token_file, "--design-token-file")
     with ExitStack() as held:
-        client = held.enter_context(_client(ctx, jwt_file))
+        client = held.enter_context(_make_client(ctx, jwt_file))
         if dry_run:
             hidden = None if design is None else HIDDEN
             body = present({"url": url, "filename": filename, "designToken": hidden})
-            return sent(ctx, "POST", "/api/v1/design-tool/import", body)
-        kept = held.enter_context(new_secret_file(tokens_out)) if tokens_out else None
-        bar = held.enter_context(progress.shown(ctx, filename or _DEFAULT_NAME, None))
+            return preview_request(ctx, "POST", "/api/v1/design-tool/import", body)
+        kept = held.enter_context(create_secret_file(tokens_out)) if tokens_out else None
+        bar = held.enter_context(progress.show_progress(ctx, filename or _DEFAULT_NAME, None))
         bar.stage("the server fetches it")
         result = client.design.publish(url, filename, design_token=design)
         if kept is not None:
             kept.keep(json.dumps({token: result[token] for token in _TOKENS}))
             result = {key: value for key, value in result.items() if key not in _TOKENS}
-    cache.remember_last(ctx, result)
+    cache.remember_last_upload(ctx, result)
     printer.emit(result)
     return ExitCode.OK
 
 
-@app.command("status", spec=STATUS)
+@app.command("status", spec=DESIGN_STATUS_SPEC)
 def status(
     jwt_file: JwtFile = None,
-    design_token_file: DesignFile = None,
+    design_token_file: DesignTokenFile = None,
     access_token_file: Annotated[
         str | None,
         typer.Option("--access-token-file", metavar="F", help="An API key or access token; is its account the owner?"),
@@ -148,24 +150,26 @@ def status(
       docshare design status --jwt-file user.jwt --design-token-file x.jwt
       docshare design status --jwt-file user.jwt --design-token-file x.jwt --access-token-file key.txt --json
     """
-    ctx = current()
-    printer = ctx.emitter(STATUS)
+    ctx = current_context()
+    printer = ctx.emitter(DESIGN_STATUS_SPEC)
     if design_token_file is None:
         raise Stop(ExitCode.USAGE, "which design?", hint="Give --design-token-file F, or - for stdin.")
     require_one_stdin(jwt_file, design_token_file, access_token_file)
     design = read_token(ctx, design_token_file, "--design-token-file")
     account = None if access_token_file is None else read_token(ctx, access_token_file, "--access-token-file")
-    with _client(ctx, jwt_file) as client:
+    with _make_client(ctx, jwt_file) as client:
         printer.emit(client.design.status(design, access_token=account))
 
 
-def _client(ctx: Context, jwt_file: str | None) -> "Client":
+def _make_client(ctx: Context, jwt_file: str | None) -> "Client":
     """A client of the server in effect that shows the token in ``jwt_file``, or in the environment. Stop (2)."""
-    given = ctx.env.get(_JWT, "").strip()
+    given = ctx.env.get(_JWT_VARIABLE, "").strip()
     if jwt_file is not None:
         token = read_token(ctx, jwt_file, "--jwt-file")
     elif given:
         token = keep_secret(ctx, given)
     else:
-        raise Stop(ExitCode.USAGE, "who are you at the design tool?", hint=f"Give --jwt-file F, or set {_JWT}.")
-    return make_holder(ctx, str(find(ctx, "url").value), token)
+        raise Stop(
+            ExitCode.USAGE, "who are you at the design tool?", hint=f"Give --jwt-file F, or set {_JWT_VARIABLE}."
+        )
+    return make_token_client(ctx, str(resolve_setting(ctx, "url").value), token)

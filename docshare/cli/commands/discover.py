@@ -6,32 +6,32 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.framework.app import App
-from docshare.cli.framework.connection import make_stranger
-from docshare.cli.framework.context import current
-from docshare.cli.terminal.output import Column, Spec, dig
+from docshare.cli.framework.connection import make_anonymous_client
+from docshare.cli.framework.context import current_context
+from docshare.cli.terminal.output import Column, Spec, get_nested
 from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
 
 app = App()
 
 
-def _lanes(row: Mapping[str, Any]) -> str:
-    lanes = dig(row, "authentication.lanes")
+def _format_lanes(row: Mapping[str, Any]) -> str:
+    lanes = get_nested(row, "authentication.lanes")
     names = [str(lane.get("name", "")) for lane in lanes if isinstance(lane, Mapping)] if lanes else []
     return clean(", ".join(names))
 
 
-def _count(row: Mapping[str, Any]) -> str:
+def _format_endpoints(row: Mapping[str, Any]) -> str:
     known = row.get("endpoints")
     return f"{len(known)} (list them with --query endpoints)" if isinstance(known, Mapping | list) else ""
 
 
-def _joined(key: str) -> Column:
+def _make_list_column(key: str) -> Column:
     """A column of a list of words, under the last part of its key."""
-    return Column(key, key.removesuffix("_supported").replace("_", " "), show=lambda row: _words(row.get(key)))
+    return Column(key, key.removesuffix("_supported").replace("_", " "), show=lambda row: _join_words(row.get(key)))
 
 
-def _words(value: Any) -> str:
+def _join_words(value: Any) -> str:
     return clean(" ".join(map(str, value))) if isinstance(value, list) else ""
 
 
@@ -44,10 +44,10 @@ _ROOT = Spec(
         Column("specification.version", "specification"),
         Column("specification.url", "description", role="id"),
         Column("documentation", "documentation", role="id"),
-        Column("authentication.lanes", "credentials", show=_lanes),
+        Column("authentication.lanes", "credentials", show=_format_lanes),
         Column("authentication.oauth.authorizationServer", "OAuth", role="id"),
         Column("rateLimit.policy", "rate limit"),
-        Column("endpoints", "operations", show=_count),
+        Column("endpoints", "operations", show=_format_endpoints),
     ),
     plain=("name", "version"),
     fields=(
@@ -63,10 +63,10 @@ _OAUTH = Spec(
         Column("authorization_endpoint", "asks people", role="id"),
         Column("token_endpoint", "gives tokens", role="id"),
         Column("revocation_endpoint", "ends tokens", role="id"),
-        _joined("scopes_supported"),
-        _joined("grant_types_supported"),
-        _joined("code_challenge_methods_supported"),
-        _joined("token_endpoint_auth_methods_supported"),
+        _make_list_column("scopes_supported"),
+        _make_list_column("grant_types_supported"),
+        _make_list_column("code_challenge_methods_supported"),
+        _make_list_column("token_endpoint_auth_methods_supported"),
         Column("service_documentation", "documentation", role="id"),
     ),
     plain=("issuer", "authorization_endpoint", "token_endpoint", "revocation_endpoint"),
@@ -77,10 +77,10 @@ _OAUTH = Spec(
     ),
     id="issuer",
 )  # fmt: skip
-_EITHER = Spec(fields=(*_ROOT.known_fields(), *_OAUTH.known_fields()), id="name")
+_COMBINED = Spec(fields=(*_ROOT.known_fields(), *_OAUTH.known_fields()), id="name")
 
 
-@app.command("discover", spec=_EITHER)
+@app.command("discover", spec=_COMBINED)
 def discover(
     oauth: Annotated[bool, typer.Option("--oauth", help="Show how to sign in by OAuth instead.")] = False,
 ) -> None:
@@ -96,13 +96,13 @@ def discover(
       docshare discover --query endpoints --format plain
       docshare discover --oauth --fields token_endpoint
     """
-    ctx = current()
+    ctx = current_context()
     printer = ctx.emitter(_OAUTH if oauth else _ROOT)
-    with make_stranger(ctx) as client:
-        printer.emit(_sign_in(client.oauth.metadata) if oauth else client.discover())
+    with make_anonymous_client(ctx) as client:
+        printer.emit(_fetch_oauth_metadata(client.oauth.metadata) if oauth else client.discover())
 
 
-def _sign_in(ask: Any) -> dict[str, Any]:
+def _fetch_oauth_metadata(ask: Any) -> dict[str, Any]:
     try:
         found: dict[str, Any] = ask()
     except Refused as refusal:

@@ -2,17 +2,17 @@
 
 from docshare.cli.commands.events.list import ListOptions, print_rows
 from docshare.cli.commands.events.options import TailOptions
-from docshare.cli.commands.events.rows import spec_of_feed
+from docshare.cli.commands.events.rows import build_feed_spec
 from docshare.cli.commands.events.selection import GATE_RESPONSES
 from docshare.cli.framework.app import App
 from docshare.cli.framework.exits import ExitCode
-from docshare.cli.framework.option_groups import collecting
+from docshare.cli.framework.option_groups import add_options
 
 app = App("See what readers filled into gate forms, once or live.")
 
 
-@app.command("list", spec=spec_of_feed(GATE_RESPONSES))
-@collecting(ListOptions)
+@app.command("list", spec=build_feed_spec(GATE_RESPONSES))
+@add_options(ListOptions)
 def list_responses(given: ListOptions) -> None:
     """List the answers to gate forms.
 
@@ -28,8 +28,8 @@ def list_responses(given: ListOptions) -> None:
     print_rows(GATE_RESPONSES, given)
 
 
-@app.command("tail", spec=spec_of_feed(GATE_RESPONSES))
-@collecting(TailOptions)
+@app.command("tail", spec=build_feed_spec(GATE_RESPONSES))
+@add_options(TailOptions)
 def tail(given: TailOptions) -> ExitCode:
     """Follow the answers to gate forms as they come.
 

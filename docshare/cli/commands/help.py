@@ -5,16 +5,16 @@ from typing import Annotated
 import typer
 
 from docshare.cli import topics
-from docshare.cli.framework.app import App, help_of
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.app import App, render_help
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.terminal.output import Spec, says_json
+from docshare.cli.terminal.output import Spec, is_json_requested
 
 app = App()
 
 
 @app.command("help")
-def help_on(
+def show_help(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[TOPIC]", help="A topic, or the words of a command.")
     ] = None,
@@ -29,7 +29,7 @@ def help_on(
       docshare help exit-codes
       docshare help events tail
     """
-    ctx = current()
+    ctx = current_context()
     if not words:
         _list_topics(ctx)
     elif len(words) == 1 and words[0] in topics.TOPICS:
@@ -39,19 +39,19 @@ def help_on(
 
 
 def _list_topics(ctx: Context) -> None:
-    summaries = {topic: topics.summary(topic) for topic in topics.TOPICS}
-    if says_json(ctx):
+    summaries = {topic: topics.read_summary(topic) for topic in topics.TOPICS}
+    if is_json_requested(ctx):
         ctx.emit([{"topic": topic, "summary": summary} for topic, summary in summaries.items()], Spec())
         return
     ctx.print("Topics:")
-    for line in topics.rows(summaries.items()):
+    for line in topics.render_rows(summaries.items()):
         ctx.print(line)
     ctx.print("\nCommands: docshare --help, or docshare help COMMAND")
 
 
 def _print_topic(ctx: Context, topic: str) -> None:
     text = topics.load(topic)
-    if says_json(ctx):
+    if is_json_requested(ctx):
         ctx.emit({"topic": topic, "text": text}, Spec())
         return
     screen = ctx.out_screen
@@ -64,16 +64,16 @@ def _print_topic(ctx: Context, topic: str) -> None:
 def _print_command(ctx: Context, words: list[str]) -> None:
     from docshare.cli.main import app as root
 
-    text = help_of(root, words)
+    text = render_help(root, words)
     if text is None:
-        raise Stop(ExitCode.USAGE, f"no topic or command {' '.join(words)!r}", hint=_near(" ".join(words)))
-    if says_json(ctx):
+        raise Stop(ExitCode.USAGE, f"no topic or command {' '.join(words)!r}", hint=_suggest_topics(" ".join(words)))
+    if is_json_requested(ctx):
         ctx.emit({"command": " ".join(words), "text": text}, Spec())
     else:
         ctx.print(text)
 
 
-def _near(words: str) -> str:
+def _suggest_topics(words: str) -> str:
     """Topics that speak of ``words``; where none does, all there are."""
     telling = [topic for topic in topics.TOPICS if words.casefold() in topics.load(topic).casefold()]
     return f"Topics that speak of it: {', '.join(telling)}." if telling else f"Topics: {', '.join(topics.TOPICS)}."

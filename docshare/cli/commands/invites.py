@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.bulk import each, planned
-from docshare.cli.framework.context import Context, current
-from docshare.cli.framework.dry_run import Sending, as_json
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.bulk import print_requests, run_each
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import DryRunSend, format_json
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
@@ -45,25 +45,25 @@ def list_invites(file: _File) -> None:
       docshare invites list @last
       docshare invites list slug:offer --json | jq -r '.[] | select(.viewedAt == null) | .email'
     """
-    ctx = current()
+    ctx = current_context()
     with ctx.client() as client:
-        ctx.emit(client.invites.list(FileNames(ctx, client).one(file)), INVITE)
+        ctx.emit(client.invites.list(FileResolver(ctx, client).one(file)), INVITE)
 
 
-def _invited(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     yield f"{context.out_screen.paint('id', clean(str(row['url'])))}  {clean(str(row['email']))}"
 
 
-_INVITED = Spec(plain=("url",), fields=INVITE.plain, id="url", human=_invited, once=("url",))
+_CREATE_SPEC = Spec(plain=("url",), fields=INVITE.plain, id="url", human=_render_row, once=("url",))
 
 
-@app.command("create", spec=_INVITED)
+@app.command("create", spec=_CREATE_SPEC)
 def create(
     file: _File,
     emails: Annotated[list[str], typer.Argument(metavar="EMAIL...", help="Addresses to invite.")],
     name: Annotated[str | None, typer.Option(help="The person's name; only with one address.")] = None,
     mail: Annotated[bool, typer.Option("--mail/--no-mail", help="Let the server write to them.")] = True,
-    dry_run: Sending = False,
+    dry_run: DryRunSend = False,
 ) -> ExitCode:
     """Invite people to a file, each by a personal link.
 
@@ -78,12 +78,14 @@ def create(
     """
     if name is not None and len(emails) > 1:
         raise Stop(ExitCode.USAGE, "--name goes with one address", hint="Invite each person by a command of their own.")
-    ctx = current()
+    ctx = current_context()
     with ctx.client() as client:
-        uuid = FileNames(ctx, client).one(file)
+        uuid = FileResolver(ctx, client).one(file)
         addresses = list(dict.fromkeys(emails))
         if dry_run:
             bodies = (present({"email": email, "mail": mail, "name": name}) for email in addresses)
-            return planned(ctx, [("POST", f"/api/v1/files/{uuid}/invites", as_json(body)) for body in bodies])
+            return print_requests(
+                ctx, [("POST", f"/api/v1/files/{uuid}/invites", format_json(body)) for body in bodies]
+            )
         invite = partial(client.invites.create, uuid, name=name, mail=mail)
-        return each(ctx, ctx.emitter(_INVITED), addresses, "email", invite)
+        return run_each(ctx, ctx.emitter(_CREATE_SPEC), addresses, "email", invite)

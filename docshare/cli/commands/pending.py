@@ -5,33 +5,42 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.commands.audience import NEVER, OLD, STOPPED, Demand, Person, Progress, people, progress_of
-from docshare.cli.commands.readership.sessions import number, owner_only
+from docshare.cli.commands.audience import (
+    NEVER,
+    OLD_VERSION,
+    STOPPED_EARLY,
+    LinkRecipient,
+    ReadCriteria,
+    ReadingProgress,
+    list_recipients,
+    measure_progress,
+)
+from docshare.cli.commands.readership.sessions import explain_forbidden, read_number
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
-from docshare.cli.terminal.text import pages_in_words, seconds
+from docshare.cli.terminal.text import format_page_count, parse_duration
 from docshare.contract.wire import instant, present
 
 Row = Mapping[str, Any]
 
 app = App()
 
-_WORDS = {NEVER: "never opened", OLD: "only version {version}", STOPPED: "stopped early"}
+_REASONS = {NEVER: "never opened", OLD_VERSION: "only version {version}", STOPPED_EARLY: "stopped early"}
 
 
-def _reason(row: Row) -> str:
-    return _WORDS[row["reason"]].format(version=row.get("contentVersion", ""))
+def _describe_reason(row: Row) -> str:
+    return _REASONS[row["reason"]].format(version=row.get("contentVersion", ""))
 
 
 _PENDING = Spec(
     table=(
         Column("name", "WHO", role="bold", flexible=True),
         Column("kind", "BY", rank=4),
-        Column("reason", "WHY", role="warn", show=_reason),
+        Column("reason", "WHY", role="warn", show=_describe_reason),
         Column("pagesRead", "PAGES", rank=2, show=lambda row: f"{row['pagesRead']}/{row['pages']}"),
         Column("timeMs", "TIME", kind="duration", rank=3),
         Column("lastReadAt", "LAST READ", kind="when", rank=1),
@@ -45,7 +54,7 @@ _PENDING = Spec(
 )  # fmt: skip
 
 
-def _share(text: str) -> str:
+def _validate_percentage(text: str) -> str:
     try:
         share = float(text.removesuffix("%"))
     except ValueError:
@@ -61,7 +70,10 @@ def pending(
     page: Annotated[int | None, typer.Option(min=1, metavar="N", help="This page is the one to be read.")] = None,
     min_time: Annotated[str, duration_option("Read for so long: that --page, or else the document altogether.")] = "0s",
     min_share: Annotated[
-        str, typer.Option(metavar="PERCENT", callback=_share, help="How many of the pages must have been seen.")
+        str,
+        typer.Option(
+            metavar="PERCENT", callback=_validate_percentage, help="How many of the pages must have been seen."
+        ),
     ] = "100",
     any_version: Annotated[
         bool, typer.Option("--any-version", help="What was read in an older version of the document counts too.")
@@ -84,32 +96,34 @@ def pending(
       docshare pending slug:offer --page 3 --min-time 20s
       docshare pending slug:offer --min-share 50 --json | jq -r '.[].email // empty'
     """
-    ctx = current()
+    ctx = current_context()
     printer = ctx.emitter(_PENDING)
     client = ctx.client()
-    name = FileNames(ctx, client).one(file)
+    name = FileResolver(ctx, client).one(file)
     facts = client.files.show(name)
     _check_page(facts, page)
-    version = 0 if any_version else int(number(facts, "contentVersion"))
-    demand = Demand(page, seconds(min_time) * 1000, float(min_share.removesuffix("%")) / 100, version)
-    with owner_only():
-        everybody = people(facts, client.variants.list(name), client.invites.list(name))
+    version = 0 if any_version else int(read_number(facts, "contentVersion"))
+    demand = ReadCriteria(page, parse_duration(min_time) * 1000, float(min_share.removesuffix("%")) / 100, version)
+    with explain_forbidden():
+        everybody = list_recipients(facts, client.variants.list(name), client.invites.list(name))
         asked = [person for person in everybody if (person.pages if page is None else page in person.pages)]
         walk = client.readership.sessions_after(name) if asked else ()
-        progress = progress_of(asked, walk, version)
-    rows = list(_rows(asked, progress, demand))
+        progress = measure_progress(asked, walk, version)
+    rows = list(_build_rows(asked, progress, demand))
     printer.emit(rows)
-    _tell(ctx, page, everybody, asked, rows)
+    _print_summary(ctx, page, everybody, asked, rows)
     return ExitCode.CHECK_FAILED if rows else ExitCode.OK
 
 
 def _check_page(file: Row, page: int | None) -> None:
-    total = int(number(file, "totalPages"))
+    total = int(read_number(file, "totalPages"))
     if page is not None and page > total > 0:
-        raise Stop(ExitCode.USAGE, f"--page {page}: the document has {pages_in_words(total)}")
+        raise Stop(ExitCode.USAGE, f"--page {page}: the document has {format_page_count(total)}")
 
 
-def _rows(everybody: list[Person], progress: Mapping[str, Progress], demand: Demand) -> Iterator[Row]:
+def _build_rows(
+    everybody: list[LinkRecipient], progress: Mapping[str, ReadingProgress], demand: ReadCriteria
+) -> Iterator[Row]:
     for person in everybody:
         got = progress[person.uuid]
         reason = demand.lacking(person, got)
@@ -133,7 +147,9 @@ def _rows(everybody: list[Person], progress: Mapping[str, Progress], demand: Dem
         )
 
 
-def _tell(ctx: Context, page: int | None, everybody: list[Person], asked: list[Person], rows: list[Row]) -> None:
+def _print_summary(
+    ctx: Context, page: int | None, everybody: list[LinkRecipient], asked: list[LinkRecipient], rows: list[Row]
+) -> None:
     if not everybody:
         ctx.note("nobody has a link of their own; make one with: docshare variants create, docshare invites create")
     elif len(asked) < len(everybody):

@@ -6,12 +6,12 @@ import typer
 
 from docshare.cli.framework import prompts
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
-from docshare.cli.framework.dry_run import HIDDEN, Writing, written
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import HIDDEN, DryRunWrite, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache, credentials
 from docshare.cli.local.config import check_profile_name, remove_profile, save_profile, use_profile
-from docshare.cli.local.settings import profile as profile_in_effect
+from docshare.cli.local.settings import resolve_profile as profile_in_effect
 from docshare.cli.terminal.output import Column, Spec
 from docshare.client.address import origin_of, parse_address
 
@@ -60,13 +60,13 @@ def list_profiles() -> None:
       docshare profile list
       docshare profile list --json
     """
-    ctx = current()
-    rows = [_row(ctx, name) for name in ctx.config.profiles]
+    ctx = current_context()
+    rows = [_build_row(ctx, name) for name in ctx.config.profiles]
     ctx.emit(rows, _PROFILES)
     cache.remember_profiles(ctx, {row["name"]: str(row.get("url", "")) for row in rows})
 
 
-def _row(ctx: Context, name: str) -> dict[str, Any]:
+def _build_row(ctx: Context, name: str) -> dict[str, Any]:
     values = ctx.config.profiles[name]
     saved = credentials.load(ctx.config_dir, name)
     kind = "command" if "token_command" in values else "none" if saved is None else f"ends in {saved.token[-4:]}"
@@ -85,39 +85,39 @@ def current_profile() -> None:
       docshare profile current
       docshare profile current --json
     """
-    ctx = current()
+    ctx = current_context()
     name = profile_in_effect(ctx)
     if name.value is None:
         raise Stop(ExitCode.NOT_FOUND, "no profile is set up", hint="Add one with: docshare profile add NAME --url URL")
-    row = {**_row(ctx, name.value), "origin": name.origin}
+    row = {**_build_row(ctx, name.value), "origin": name.origin}
     ctx.emit(
         row, Spec(table=_PROFILES.table, plain=("name",), fields=("url", "default", "credential", "origin"), id="name")
     )
 
 
 @app.command("use")
-def use(name: Annotated[str, _NAME], dry_run: Writing = False) -> ExitCode:
+def use(name: Annotated[str, _NAME], dry_run: DryRunWrite = False) -> ExitCode:
     """Make a profile the default.
 
     Examples:
 
       docshare profile use work
     """
-    return make_default(current(), name, dry_run=dry_run)
+    return make_default(current_context(), name, dry_run=dry_run)
 
 
 def make_default(ctx: Context, name: str, *, dry_run: bool) -> ExitCode:
     """Make ``name`` the default profile, or with ``dry_run`` say so. Stop (3) if there is none of that name."""
-    _known(ctx, name)
+    _check_exists(ctx, name)
     if dry_run:
-        return written(ctx, ("WRITE", ctx.config.path, {"profile": name}))
+        return preview_changes(ctx, ("WRITE", ctx.config.path, {"profile": name}))
     use_profile(ctx.config_dir, name)
     cache.remember_default(ctx, name)
     ctx.note(f"{name} is the default profile now")
     return ExitCode.OK
 
 
-def _known(ctx: Context, name: str) -> None:
+def _check_exists(ctx: Context, name: str) -> None:
     if name not in ctx.config.profiles:
         known = ", ".join(ctx.config.profiles) or "none yet"
         raise Stop(ExitCode.NOT_FOUND, f"no profile {name!r}", hint=f"Profiles: {known}.")
@@ -133,7 +133,7 @@ def add(
     ] = None,
     use_it: Annotated[bool, typer.Option("--use", help="Make it the default.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Change a profile that exists.")] = False,
-    dry_run: Writing = False,
+    dry_run: DryRunWrite = False,
 ) -> ExitCode:
     """Add a profile.
 
@@ -146,7 +146,7 @@ def add(
       docshare profile add ci --url https://docs.example --with-token < key.txt
       docshare profile add vault --url https://docs.example --token-command 'pass show docshare'
     """
-    ctx = current()
+    ctx = current_context()
     check_profile_name(name)
     if url is None:
         raise Stop(ExitCode.USAGE, "give the address of the server with --url")
@@ -159,8 +159,8 @@ def add(
     if dry_run:
         saved = {"profile": name, "origin": origin_of(url), "token": HIDDEN}
         secrets = [] if token_command else [("WRITE", ctx.config_dir / credentials.FILE_NAME, saved)]
-        return written(ctx, ("WRITE", ctx.config.path, {"profile": name, **values}), *secrets)
-    token = None if token_command else _token(ctx, with_token)
+        return preview_changes(ctx, ("WRITE", ctx.config.path, {"profile": name, **values}), *secrets)
+    token = None if token_command else _read_token(ctx, with_token)
     save_profile(ctx.config_dir, name, values)
     credentials.save(ctx.config_dir, name, credentials.Credential(origin_of(url), token) if token else None)
     cache.forget_home(ctx, name)
@@ -170,26 +170,30 @@ def add(
     return ExitCode.OK
 
 
-def _token(ctx: Context, from_stdin: bool) -> str:
-    token = ctx.stdin.readline().strip() if from_stdin else prompts.secret(ctx, "API key", instead="Give --with-token.")
+def _read_token(ctx: Context, from_stdin: bool) -> str:
+    token = (
+        ctx.stdin.readline().strip()
+        if from_stdin
+        else prompts.prompt_secret(ctx, "API key", instead="Give --with-token.")
+    )
     if not token:
         raise Stop(ExitCode.USAGE, "no API key was given")
     return token
 
 
 @app.command("remove")
-def remove(name: Annotated[str, _NAME], dry_run: Writing = False) -> ExitCode:
+def remove(name: Annotated[str, _NAME], dry_run: DryRunWrite = False) -> ExitCode:
     """Remove a profile and its credential.
 
     Examples:
 
       docshare profile remove work --yes
     """
-    ctx = current()
-    _known(ctx, name)
+    ctx = current_context()
+    _check_exists(ctx, name)
     if dry_run:
         places = (ctx.config_dir / credentials.FILE_NAME, ctx.config.path)
-        return written(ctx, *(("DELETE", place, {"profile": name}) for place in places))
+        return preview_changes(ctx, *(("DELETE", place, {"profile": name}) for place in places))
     prompts.confirm(ctx, f"Remove the profile {name} and forget its credential?")
     credentials.save(ctx.config_dir, name, None)
     cache.forget_home(ctx, name)

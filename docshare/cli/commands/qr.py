@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.browse import checked_link
+from docshare.cli.commands.browse import require_share_link
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FileNames, base_of
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver, base_of
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.local.storage import unwritable
+from docshare.cli.local.storage import write_error
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean
 
@@ -27,15 +27,15 @@ _DARK_TERMINAL = {(False, False): "█", (False, True): "▀", (True, False): "�
 _LIGHT_TERMINAL = {(False, False): " ", (False, True): "▄", (True, False): "▀", (True, True): "█"}
 
 
-def _saved(row: Mapping[str, Any], _: Context) -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], _: Context) -> Iterator[str]:
     yield f"saved {clean(str(row['path']))}"
 
 
-_LINK = Spec(plain=("url",), fields=("path",), id="url")
-SAVED = Spec(plain=("path",), fields=("url",), id="path", human=_saved)
+_LINK_SPEC = Spec(plain=("url",), fields=("path",), id="url")
+SAVED_SPEC = Spec(plain=("path",), fields=("url",), id="path", human=_render_row)
 
 
-@app.command("qr", spec=_LINK)
+@app.command("qr", spec=_LINK_SPEC)
 def qr(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     output: Annotated[
@@ -58,24 +58,24 @@ def qr(
       docshare qr slug:offer -o - > code.png
       docshare qr slug:offer --variant label:Ann -o ann.png
     """
-    ctx = current()
+    ctx = current_context()
     require_png(output)
     if output == "-" and ctx.stdout_tty:
         raise Stop(
             ExitCode.USAGE, "a PNG is not for a terminal", hint="Redirect stdout, or leave out -o to see it drawn."
         )
-    printer = ctx.emitter(SAVED if output else _LINK)
+    printer = ctx.emitter(SAVED_SPEC if output else _LINK_SPEC)
     client = ctx.client()
     code = _FileCode(ctx, client, file) if variant is None else _VariantCode(ctx, client, file, variant)
     if output == "-":
         ctx.write(code.png())
     elif output is not None:
-        save(Path(output), code.png())
+        save_png(Path(output), code.png())
         printer.emit({"path": output})
     else:
         link = code.link()
         if printer.natural:
-            draw(ctx, link, invert=invert)
+            draw_code(ctx, link, invert=invert)
         else:
             printer.emit({"url": link})
 
@@ -87,12 +87,12 @@ def require_png(output: str | None) -> None:
         raise Stop(ExitCode.USAGE, f"{output}: a QR code is saved as PNG only", hint=hint)
 
 
-def save(path: Path, png: bytes) -> None:
+def save_png(path: Path, png: bytes) -> None:
     """Write the code to a file. Stop (2) where that is not possible."""
     try:
         path.write_bytes(png)
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise write_error(path, error) from error
 
 
 class _FileCode:
@@ -100,7 +100,7 @@ class _FileCode:
 
     def __init__(self, ctx: Context, client: "Client", file: str) -> None:
         self._client = client
-        self._name = FileNames(ctx, client).one(file)
+        self._name = FileResolver(ctx, client).one(file)
 
     def png(self) -> bytes:
         """The server's image of it."""
@@ -109,37 +109,37 @@ class _FileCode:
     def link(self) -> str:
         """The link that the server's own code holds (section Files: the short id or UUID, with ``via=qr``)."""
         file = self._client.files.show(self._name)
-        return f"{base_of(checked_link(file))}/{file.get('shortId') or file['uuid']}?via=qr"
+        return f"{base_of(require_share_link(file))}/{file.get('shortId') or file['uuid']}?via=qr"
 
 
 class _VariantCode:
     """The code of a variant's link, for which the API has no image."""
 
     def __init__(self, ctx: Context, client: "Client", file: str, variant: str) -> None:
-        from docshare.cli.commands.variants.names import VariantNames
+        from docshare.cli.commands.variants.names import VariantResolver
 
-        self._variant = VariantNames(ctx, client, file).one(variant).variant
+        self._variant = VariantResolver(ctx, client, file).one(variant).variant
 
     def png(self) -> bytes:
         """An image made here."""
-        from docshare.cli.commands.variants.qr_images import png
+        from docshare.cli.commands.variants.qr_images import render_qr_png
 
-        return png(self.link())
+        return render_qr_png(self.link())
 
     def link(self) -> str:
         """The variant's link, marked as the server marks those of files."""
-        from docshare.cli.commands.variants.qr_images import link_in_code
+        from docshare.cli.commands.variants.qr_images import qr_link
 
-        return link_in_code({"url": checked_link({"shareUrl": self._variant.get("url", "")})})
+        return qr_link({"url": require_share_link({"shareUrl": self._variant.get("url", "")})})
 
 
-def draw(ctx: Context, link: str, *, invert: bool = False) -> None:
+def draw_code(ctx: Context, link: str, *, invert: bool = False) -> None:
     """Draw the code of ``link`` on standard output, for a dark background or (``invert``) a light one. Stop (2) if the
     terminal cannot show it."""
     blocks = _LIGHT_TERMINAL if invert else _DARK_TERMINAL
     if not ctx.out_screen.unicode:
         raise Stop(ExitCode.USAGE, "this terminal cannot show block characters", hint="Save it with -o code.png.")
-    rows = _matrix(link)
+    rows = _build_matrix(link)
     if ctx.stdout_tty and ctx.out_screen.width < len(rows[0]):
         raise Stop(
             ExitCode.USAGE,
@@ -151,7 +151,7 @@ def draw(ctx: Context, link: str, *, invert: bool = False) -> None:
     ctx.note(link)
 
 
-def _matrix(link: str) -> Sequence[Sequence[bool]]:
+def _build_matrix(link: str) -> Sequence[Sequence[bool]]:
     """The modules of the code row by row, True for dark."""
     import qrcode
 

@@ -7,41 +7,41 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from docshare.cli.commands.webhooks.deliveries import QUEUED, last_answer
-from docshare.cli.commands.webhooks.samples import assignments
-from docshare.cli.framework.admin_channel import Data, RunningServer, ask, directory_here
+from docshare.cli.commands.webhooks.deliveries import QUEUED, describe_last_response
+from docshare.cli.commands.webhooks.samples import parse_assignments
+from docshare.cli.framework.admin_channel import Data, RunningServer, find_local_data_dir, run_on_directory
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import OPERATOR_HELP, name_in, of_operator
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import OPERATOR_HELP, extract_link_name, resolve_operator_file
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import read_text
-from docshare.cli.framework.prompts import confirm, confirm_severe
+from docshare.cli.framework.prompts import confirm, confirm_irreversible
 from docshare.cli.terminal.output import Column, Spec
-from docshare.cli.terminal.text import clean, seconds
+from docshare.cli.terminal.text import clean, parse_duration
 from docshare.contract.problems import Problem
 from docshare.contract.triggers import DESTRUCTIVE, read_values
 
 Row = Mapping[str, Any]
-Tell = Callable[[str, dict[str, str]], Any]  # an admin command and its arguments to the instance
+AdminCall = Callable[[str, dict[str, str]], Any]  # an admin command and its arguments to the instance
 
 app = App()
 
 _BURNED = "file.burned"
-_SLUG = "slug:"
-_LOOK_EVERY = 0.5  # seconds between two looks at a delivery
-_PATIENCE = 60.0  # seconds for its first attempt: the server looks every 5, and gives a receiver 10
-_MANY = 1_000
+_SLUG_PREFIX = "slug:"
+_POLL_INTERVAL = 0.5  # seconds between two looks at a delivery
+_ATTEMPT_TIMEOUT = 60.0  # seconds for its first attempt: the server looks every 5, and gives a receiver 10
+_MAX_COUNT = 1_000
 
 
-class _Times(NamedTuple):
+class _Repetition(NamedTuple):
     """How often, and with how many seconds in between."""
 
     number: int
     every: float
 
 
-def _happened(row: Row, context: Context) -> Iterator[str]:
+def _render_row(row: Row, context: Context) -> Iterator[str]:
     data = row["data"]
     queued = len(row["deliveries"])
     what = "no webhook asks for it" if not queued else "1 delivery" if queued == 1 else f"{queued} deliveries"
@@ -50,17 +50,17 @@ def _happened(row: Row, context: Context) -> Iterator[str]:
     for delivery in row["deliveries"]:
         if isinstance(delivery, Mapping):
             delivered = delivery["state"] == "delivered"
-            answer = paint("ok" if delivered else "error", clean(last_answer(delivery) or "no attempt yet"))
+            answer = paint("ok" if delivered else "error", clean(describe_last_response(delivery) or "no attempt yet"))
             yield f"  {clean(str(delivery['url']))}  {answer}"
 
 
-TRIGGERED = Spec(
+TRIGGER_SPEC = Spec(
     plain=("id", "event", "timestamp", "data", "deliveries"),
     fields=("fileUuid", "fileName", "link", "values"),
     id="id",
-    human=_happened,
+    human=_render_row,
 )
-_REHEARSED = Spec(
+_DRY_RUN_SPEC = Spec(
     table=(
         Column("event", "EVENT", role="bold"),
         Column("fileName", "FILE"),
@@ -72,7 +72,7 @@ _REHEARSED = Spec(
 )
 
 
-@app.command("trigger", spec=TRIGGERED)
+@app.command("trigger", spec=TRIGGER_SPEC)
 def trigger(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="The kind of event; see: docshare webhooks kinds.")],
     file: Annotated[
@@ -88,7 +88,7 @@ def trigger(
     raw: Annotated[
         str | None, typer.Option("--raw", metavar="F", help="Values from a JSON object in a file; '-' is stdin.")
     ] = None,
-    number: Annotated[int, typer.Option("--count", min=1, max=_MANY, metavar="N", help="That many times.")] = 1,
+    number: Annotated[int, typer.Option("--count", min=1, max=_MAX_COUNT, metavar="N", help="That many times.")] = 1,
     every: Annotated[str, duration_option("The time between two of them.")] = "1s",
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for the first attempt to deliver it; exit code 13 if that fails.")
@@ -119,27 +119,29 @@ def trigger(
       docshare trigger note.created --file slug:offer --set body='Is this final?' --wait
       docshare trigger gate.completed --file @last --set fields.company=Acme --count 20 --every 2s
     """
-    ctx = current()
-    directory = directory_here(ctx, data)
+    ctx = current_context()
+    directory = find_local_data_dir(ctx, data)
     if directory is None:
         hint = "Use docshare webhooks test, sample or replay. A server on this machine: --data DIR."
         raise Stop(ExitCode.USAGE, "remote instances have no trigger", hint=hint)
     if file is None:
         raise Stop(ExitCode.USAGE, "name the file with --file")
-    order = _order(ctx, kind, file, variant, _values(ctx, kind, values or (), raw))
+    order = _build_request(ctx, kind, file, variant, _parse_values(ctx, kind, values or (), raw))
     if dry_run:
-        ctx.emit(ask(directory, "trigger", {**order, "rehearse": "yes", **_consent(ctx)}), _REHEARSED)
+        ctx.emit(
+            run_on_directory(directory, "trigger", {**order, "rehearse": "yes", **_build_consent(ctx)}), _DRY_RUN_SPEC
+        )
         return ExitCode.OK
-    _agree(ctx, kind, file, typed)
-    consent = {"consent": "yes"} if kind in DESTRUCTIVE else _consent(ctx)
+    _confirm_destructive(ctx, kind, file, typed)
+    consent = {"consent": "yes"} if kind in DESTRUCTIVE else _build_consent(ctx)
     # Nothing but a running server delivers.
-    tell = RunningServer(directory).tell if wait else partial(ask, directory)
-    return _cause(ctx, tell, {**order, **consent}, _Times(number, seconds(every)), wait=wait)
+    tell = RunningServer(directory).tell if wait else partial(run_on_directory, directory)
+    return _trigger_repeatedly(ctx, tell, {**order, **consent}, _Repetition(number, parse_duration(every)), wait=wait)
 
 
-def _values(ctx: Context, kind: str, words: Iterable[str], raw: str | None) -> dict[str, str]:
+def _parse_values(ctx: Context, kind: str, words: Iterable[str], raw: str | None) -> dict[str, str]:
     """The texts of ``--set`` over those of ``--raw``. Stop (2) for a key or value that there is not."""
-    texts = {**(_from_file(ctx, raw) if raw is not None else {}), **assignments(words)}
+    texts = {**(_read_file(ctx, raw) if raw is not None else {}), **parse_assignments(words)}
     try:
         read_values(kind, texts)
     except Problem as problem:
@@ -147,46 +149,48 @@ def _values(ctx: Context, kind: str, words: Iterable[str], raw: str | None) -> d
     return texts
 
 
-def _from_file(ctx: Context, source: str) -> dict[str, str]:
+def _read_file(ctx: Context, source: str) -> dict[str, str]:
     try:
         found = json.loads(read_text(ctx, source, "--raw"))
     except (ValueError, RecursionError) as error:
         raise Stop(ExitCode.USAGE, f"--raw: {source} is no JSON: {error}", code="local_file") from None
     if not isinstance(found, dict):
         raise Stop(ExitCode.USAGE, f"--raw: {source} holds no object", code="local_file")
-    return dict(_flat(found, ""))
+    return dict(_flatten(found, ""))
 
 
-def _flat(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]]:
+def _flatten(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]]:
     for key, value in values.items():
         if isinstance(value, dict) and not before:
-            yield from _flat(value, f"{key}.")
+            yield from _flatten(value, f"{key}.")
         elif isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
             yield f"{before}{key}", str(value)
         else:
             raise Stop(ExitCode.USAGE, f"--raw: {before}{key} is no text and no whole number", code="local_file")
 
 
-def _order(ctx: Context, kind: str, file: str, variant: str | None, texts: Mapping[str, str]) -> dict[str, str]:
-    name = file.removeprefix(_SLUG) if file.startswith(_SLUG) else of_operator(ctx, file)
-    through = {} if variant is None else {"variant": name_in(variant) if "://" in variant else variant}
+def _build_request(ctx: Context, kind: str, file: str, variant: str | None, texts: Mapping[str, str]) -> dict[str, str]:
+    name = file.removeprefix(_SLUG_PREFIX) if file.startswith(_SLUG_PREFIX) else resolve_operator_file(ctx, file)
+    through = {} if variant is None else {"variant": extract_link_name(variant) if "://" in variant else variant}
     return {"kind": kind, "file": name, **through, **{f"set.{key}": text for key, text in texts.items()}}
 
 
-def _consent(ctx: Context) -> dict[str, str]:
+def _build_consent(ctx: Context) -> dict[str, str]:
     return {"consent": "yes"} if ctx.options.yes else {}
 
 
-def _agree(ctx: Context, kind: str, file: str, typed: str | None) -> None:
+def _confirm_destructive(ctx: Context, kind: str, file: str, typed: str | None) -> None:
     """Ask before something happens to the file itself."""
     if kind == _BURNED:
-        confirm_severe(ctx, f"{kind} on {file} {DESTRUCTIVE[kind]}", [file], typed=typed)
+        confirm_irreversible(ctx, f"{kind} on {file} {DESTRUCTIVE[kind]}", [file], typed=typed)
     elif kind in DESTRUCTIVE:
         confirm(ctx, f"{kind} on {file} {DESTRUCTIVE[kind]}. Go on?")
 
 
-def _cause(ctx: Context, tell: Tell, order: dict[str, str], times: _Times, *, wait: bool) -> ExitCode:
-    printer = ctx.emitter(TRIGGERED)
+def _trigger_repeatedly(
+    ctx: Context, tell: AdminCall, order: dict[str, str], times: _Repetition, *, wait: bool
+) -> ExitCode:
+    printer = ctx.emitter(TRIGGER_SPEC)
     reached = True
     for turn in range(times.number):
         if turn:
@@ -194,16 +198,16 @@ def _cause(ctx: Context, tell: Tell, order: dict[str, str], times: _Times, *, wa
         row = tell("trigger", order)
         if wait:
             asked = row["deliveries"]
-            row["deliveries"] = [found for each in asked if (found := _attempted(ctx, tell, each)) is not None]
-            reached = _delivered(ctx, row, gone=len(asked) - len(row["deliveries"])) and reached
+            row["deliveries"] = [found for each in asked if (found := _wait_for_attempt(ctx, tell, each)) is not None]
+            reached = _check_delivery(ctx, row, gone=len(asked) - len(row["deliveries"])) and reached
         printer.row(row)
     return ExitCode.OK if reached else ExitCode.CHECK_FAILED
 
 
-def _attempted(ctx: Context, tell: Tell, delivery: int) -> Row | None:
+def _wait_for_attempt(ctx: Context, tell: AdminCall, delivery: int) -> Row | None:
     """The delivery after its first attempt, or as it is when that does not come; None if its webhook was deleted, as
     the one of ``webhooks listen --exit-after 1`` is when it has it."""
-    give_up = ctx.monotonic() + _PATIENCE
+    give_up = ctx.monotonic() + _ATTEMPT_TIMEOUT
     while True:
         try:
             row: Row = tell("deliveries show", {"id": str(delivery)})
@@ -213,10 +217,10 @@ def _attempted(ctx: Context, tell: Tell, delivery: int) -> Row | None:
             return None
         if row["attempts"] or row["state"] != QUEUED or ctx.monotonic() >= give_up:
             return row
-        ctx.sleep(_LOOK_EVERY)
+        ctx.sleep(_POLL_INTERVAL)
 
 
-def _delivered(ctx: Context, row: Row, *, gone: int) -> bool:
+def _check_delivery(ctx: Context, row: Row, *, gone: int) -> bool:
     """Whether everybody who asked for the event has it; says what is missing. ``gone``: webhooks deleted meanwhile."""
     if gone:
         ctx.note(f"deleted meanwhile, so that nobody knows what they got: {gone} of the webhooks that asked for it")
@@ -227,6 +231,7 @@ def _delivered(ctx: Context, row: Row, *, gone: int) -> bool:
     for delivery in missing:
         then = f"; tried again at {delivery['nextAttemptAt']}" if "nextAttemptAt" in delivery else ""
         ctx.err(
-            f"error: not delivered to {delivery['url']}: {last_answer(delivery) or 'no attempt yet'}{then}", "error"
+            f"error: not delivered to {delivery['url']}: {describe_last_response(delivery) or 'no attempt yet'}{then}",
+            "error",
         )
     return not missing

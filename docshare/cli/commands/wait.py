@@ -5,16 +5,22 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from docshare.cli.commands.audience import Person, page_time, people
-from docshare.cli.commands.readership.sessions import SEEN_MS, labels_of, number, owner_only, session_spec
-from docshare.cli.commands.variants.names import VARIANT_HELP, VariantNames
+from docshare.cli.commands.audience import LinkRecipient, list_recipients, page_time
+from docshare.cli.commands.readership.sessions import (
+    SEEN_MS,
+    build_session_spec,
+    explain_forbidden,
+    fetch_labels,
+    read_number,
+)
+from docshare.cli.commands.variants.names import VARIANT_HELP, VariantResolver
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.polling import LEAST_INTERVAL, Rounds, asked
-from docshare.cli.terminal.text import human_duration, pages_in_words, seconds
+from docshare.cli.framework.polling import MIN_INTERVAL, PollSchedule, poll
+from docshare.cli.terminal.text import format_duration, format_page_count, parse_duration
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -24,14 +30,14 @@ Row = Mapping[str, Any]
 app = App()
 
 _INTERVAL = 2.0  # seconds between two questions while sessions come in
-_SLOWEST = 15.0  # ... and while none do
+_MAX_INTERVAL = 15.0  # ... and while none do
 
 
 class _Goal(NamedTuple):
     """The session that is waited for: of ``person``, or of anybody; long enough on ``page``, or altogether; of
     ``any_version`` of the document, or of the newest."""
 
-    person: Person | None
+    person: LinkRecipient | None
     page: int | None
     min_ms: float
     any_version: bool
@@ -40,7 +46,7 @@ class _Goal(NamedTuple):
         if self.person is not None and not self.person.owns(session):
             return False
         if self.page is None:
-            return number(session, "totalTimeMs") >= self.min_ms
+            return read_number(session, "totalTimeMs") >= self.min_ms
         return page_time(session, self.page) >= max(self.min_ms, SEEN_MS)
 
     def hoped(self, version: int) -> str:
@@ -53,11 +59,11 @@ class _Goal(NamedTuple):
 
     def _deed(self, version: int) -> str:
         what = "it" if self.page is None else f"page {self.page}"
-        long = f" for {human_duration(int(self.min_ms))}" if self.min_ms else ""
+        long = f" for {format_duration(int(self.min_ms))}" if self.min_ms else ""
         return f"read {what}{long}" + (f" in version {version}" if version > 1 else "")
 
 
-@app.command("wait", spec=session_spec({}))
+@app.command("wait", spec=build_session_spec({}))
 def wait(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     variant: Annotated[
@@ -89,58 +95,60 @@ def wait(
       docshare wait slug:offer --variant label:Ann --page 3 --min-time 20s --timeout 48h && ./send-invoice
       docshare wait slug:offer --invite ann@example.com --new --json | jq .totalTimeMs
     """
-    ctx = current()
+    ctx = current_context()
     if variant is not None and invite is not None:
         raise Stop(ExitCode.USAGE, "--variant and --invite exclude each other")
-    printer = ctx.emitter(session_spec({}))
+    printer = ctx.emitter(build_session_spec({}))
     client = ctx.client()
-    name = FileNames(ctx, client).one(file)
-    with owner_only():
-        person = _person(ctx, client, name, variant, invite, page)
-        goal = _Goal(person, page, seconds(min_time) * 1000, any_version)
-        rounds = Rounds(
-            interval=_INTERVAL if interval is None else max(seconds(interval), LEAST_INTERVAL),
-            slowest=_SLOWEST,
-            timeout=None if timeout is None else seconds(timeout),
-            patience=seconds(give_up_after),
+    name = FileResolver(ctx, client).one(file)
+    with explain_forbidden():
+        person = _find_person(ctx, client, name, variant, invite, page)
+        goal = _Goal(person, page, parse_duration(min_time) * 1000, any_version)
+        rounds = PollSchedule(
+            interval=_INTERVAL if interval is None else max(parse_duration(interval), MIN_INTERVAL),
+            slowest=_MAX_INTERVAL,
+            timeout=None if timeout is None else parse_duration(timeout),
+            patience=parse_duration(give_up_after),
         )
-        found = _first(ctx, client, name, goal, rounds, new=new)
+        found = _wait_for_session(ctx, client, name, goal, rounds, new=new)
     if printer.for_people:
-        ctx.emit(found, session_spec(labels_of(client, name)))
+        ctx.emit(found, build_session_spec(fetch_labels(client, name)))
     else:
         printer.row(found)
     return ExitCode.OK
 
 
-def _person(
+def _find_person(
     ctx: Context, client: "Client", name: str, variant: str | None, invite: str | None, page: int | None
-) -> Person | None:
+) -> LinkRecipient | None:
     """Who is waited for, None for anybody. Somebody who does not exist, or whose link does not show the page, must not
     look like silence: Stop (3) and (2)."""
     if variant is None and invite is None and page is None:
         return None
     facts = client.files.show(name)
     if variant is not None:
-        found = VariantNames(ctx, client, name).one(variant).variant
-        known = people(facts, [found], [])
+        found = VariantResolver(ctx, client, name).one(variant).variant
+        known = list_recipients(facts, [found], [])
         if not known:
             raise Stop(ExitCode.USAGE, f"the link of {variant} is revoked", hint="See: docshare variants restore")
     else:
-        known = people(facts, [], [row for row in client.invites.list(name) if _is(row, invite)] if invite else [])
+        known = list_recipients(
+            facts, [], [row for row in client.invites.list(name) if _is_invite_of(row, invite)] if invite else []
+        )
         if invite is not None and not known:
             raise Stop(ExitCode.NOT_FOUND, f"nobody is invited as {invite}", hint="See: docshare invites list FILE")
     person = known[0] if known else None
-    pages = person.pages if person else range(1, int(number(facts, "totalPages")) + 1)
+    pages = person.pages if person else range(1, int(read_number(facts, "totalPages")) + 1)
     if page is not None and pages and page not in pages:
         raise Stop(ExitCode.USAGE, f"--page {page} can never be read: shown are {pages[0]} to {pages[-1]}")
     return person
 
 
-def _is(invite: Row, address: str) -> bool:
+def _is_invite_of(invite: Row, address: str) -> bool:
     return str(invite.get("email", "")).casefold() == address.strip().casefold()
 
 
-class _Walk:
+class _SessionSearch:
     """The way through the sessions of a file up to the first that meets the goal (``met``), in the newest ``version``
     of the document as far as that is known: 0 if it does not matter."""
 
@@ -169,7 +177,7 @@ class _Walk:
         return count
 
     def _fits(self, session: Row) -> bool:
-        version = int(number(session, "contentVersion"))
+        version = int(read_number(session, "contentVersion"))
         fits = version >= self.version and self._goal.met_by(session)
         if fits or version > self.version:
             self._look()
@@ -180,26 +188,28 @@ class _Walk:
         if self._sure:
             return
         facts = self._client.files.show(self._file)
-        before, self.version = self.version, int(number(facts, "contentVersion"))
+        before, self.version = self.version, int(read_number(facts, "contentVersion"))
         self._sure = True
         if before and self.version > before:
             self._ctx.note(f"the document was replaced: waiting until {self._goal.hoped(self.version)}")
-        total = int(number(facts, "totalPages"))
+        total = int(read_number(facts, "totalPages"))
         if self._goal.page is not None and self._goal.page > total > 0:
-            why = f"the document has {pages_in_words(total)}"
+            why = f"the document has {format_page_count(total)}"
             raise Stop(ExitCode.USAGE, f"--page {self._goal.page} can never be read: {why}")
 
 
-def _first(ctx: Context, client: "Client", name: str, goal: _Goal, rounds: Rounds, *, new: bool) -> Row:
+def _wait_for_session(
+    ctx: Context, client: "Client", name: str, goal: _Goal, rounds: PollSchedule, *, new: bool
+) -> Row:
     """The first session that meets ``goal``; Stop (124) when the time is over."""
     cursor = 0
     if new:
         for session in client.readership.sessions_after(name):
             cursor = session["id"]
     with client.fork(retries=0) as poller:
-        walk = _Walk(ctx, poller, name, goal, cursor)
+        walk = _SessionSearch(ctx, poller, name, goal, cursor)
         told = False
-        for _ in asked(ctx, poller, walk.go_on, rounds):
+        for _ in poll(ctx, poller, walk.go_on, rounds):
             if walk.met is not None:
                 return walk.met
             if not told:

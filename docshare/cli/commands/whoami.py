@@ -1,7 +1,7 @@
 """``docshare whoami``: the account behind the credential."""
 
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import current
+from docshare.cli.framework.context import current_context
 from docshare.cli.terminal.output import Column, Spec
 
 app = App()
@@ -34,7 +34,7 @@ def whoami() -> None:
       docshare whoami --fields tier
       docshare whoami --json --profile work
     """
-    ctx = current()
+    ctx = current_context()
     printer = ctx.emitter(_ACCOUNT)
     printer.emit(ctx.client().account.show())
     connection = ctx.connection

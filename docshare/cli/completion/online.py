@@ -7,27 +7,27 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from docshare.cli.framework.connection import make_holder
+from docshare.cli.framework.connection import make_token_client
 from docshare.cli.framework.context import Context
-from docshare.cli.framework.options import Options
+from docshare.cli.framework.options import GlobalOptions
 from docshare.cli.local import cache, credentials
 from docshare.cli.local.token_refresh import is_due
 
 if TYPE_CHECKING:
     from docshare.client import Client
 
-LIMIT_S = 0.8
+TIME_LIMIT_S = 0.8
 
 
 def refresh(kind: str, env: Mapping[str, str]) -> None:
     """Ask the server in effect for the words of ``kind`` (files, webhooks) and keep them. Returns after ``LIMIT_S`` at
     the latest; never fails, since a shell is waiting."""
-    worker = threading.Thread(target=_ask, args=(kind, env), daemon=True)
+    worker = threading.Thread(target=_fetch, args=(kind, env), daemon=True)
     worker.start()
-    worker.join(LIMIT_S)
+    worker.join(TIME_LIMIT_S)
 
 
-def _ask(kind: str, env: Mapping[str, str]) -> None:
+def _fetch(kind: str, env: Mapping[str, str]) -> None:
     with suppress(Exception), open(os.devnull, "r+", encoding="utf-8") as nothing:  # whatever it is, old words will do
         context = Context(
             env=env,
@@ -38,14 +38,14 @@ def _ask(kind: str, env: Mapping[str, str]) -> None:
             sleep=time.sleep,
             open_browser=lambda url: False,
         )
-        context.options = Options(quiet=True, no_input=True, timeout=LIMIT_S, retries=0)
-        token = _token(context)
+        context.options = GlobalOptions(quiet=True, no_input=True, timeout=TIME_LIMIT_S, retries=0)
+        token = _read_token(context)
         if token is not None:
-            with make_holder(context, str(context.connection.url.value), token) as client:
-                _keep(context, client, kind)
+            with make_token_client(context, str(context.connection.url.value), token) as client:
+                _store(context, client, kind)
 
 
-def _token(context: Context) -> str | None:
+def _read_token(context: Context) -> str | None:
     """The credential, if it is at hand: no command is run for it and no sign-in renewed, which must not be broken off
     half way."""
     connection = context.connection
@@ -58,7 +58,7 @@ def _token(context: Context) -> str | None:
     return saved.token
 
 
-def _keep(context: Context, client: "Client", kind: str) -> None:
+def _store(context: Context, client: "Client", kind: str) -> None:
     if kind == "files":
         cache.remember_files(context, client.files.list())
     else:

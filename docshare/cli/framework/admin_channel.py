@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.framework.context import current
+from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 
 if TYPE_CHECKING:
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from docshare.cli.terminal.output import Spec
     from docshare.server.store.instance import Owner as Owner
 
-_SECONDS = 60  # a sweep or a check of a large instance takes a while
-_PATIENCE = 5.0  # seconds in which a starting server should begin to answer
-_FOUNDING = "account create"  # the one command that may make a data directory
-_TRACES = ("docshare.db", "lock")
+_TIMEOUT_S = 60  # a sweep or a check of a large instance takes a while
+_STARTUP_WAIT_S = 5.0  # seconds in which a starting server should begin to answer
+_INIT_COMMAND = "account create"  # the one command that may make a data directory
+_DATA_MARKERS = ("docshare.db", "lock")
 _DEFAULT_URL = "http://127.0.0.1:8787"
-_OF_THIS_MACHINE = ("built-in", "profile local")  # where the address of a server that ``serve`` runs comes from
+_LOCAL_ORIGINS = ("built-in", "profile local")  # where the address of a server that ``serve`` runs comes from
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Address of the account.")]
 # Understood before and behind the command: scripts write it in either place.
 Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")]
 
 
-def ask(directory: Path, command: str, args: dict[str, str]) -> Any:
+def run_on_directory(directory: Path, command: str, args: dict[str, str]) -> Any:
     """Run an admin command on a data directory, whoever owns it.
 
     Parameters: ``command`` as typed behind ``docshare admin``; ``args`` by name. Returns what ``--json`` prints.
@@ -38,23 +38,25 @@ def ask(directory: Path, command: str, args: dict[str, str]) -> Any:
     from docshare.server.store.lock import AlreadyLocked
     from docshare.server.store.migrations import TooNew
 
-    if command != _FOUNDING:
+    if command != _INIT_COMMAND:
         require_data(directory)
     last = owner_of(directory) if directory.is_dir() else None
     try:
-        config = load({"data_dir": directory}, current().env, directory, last.base_url if last else _DEFAULT_URL)
-        with troubles_of_data(directory), open_instance(config) as instance:
+        config = load(
+            {"data_dir": directory}, current_context().env, directory, last.base_url if last else _DEFAULT_URL
+        )
+        with translate_data_errors(directory), open_instance(config) as instance:
             from docshare.server.admin import run
 
             return run(instance.rt, command, args)
     except AlreadyLocked:
-        return _hand_over(directory, command, args)
+        return _delegate_to_server(directory, command, args)
     except (ConfigError, TooNew) as error:
         raise Stop(ExitCode.USAGE, str(error)) from None
 
 
 @contextmanager
-def troubles_of_data(data_dir: Path) -> Iterator[None]:
+def translate_data_errors(data_dir: Path) -> Iterator[None]:
     """Turn what can be wrong with a data directory that is opened into words: Stop (13) for a damaged database, (11)
     for a full or failing disk, (2) for a directory that cannot be used."""
     import shlex
@@ -78,15 +80,15 @@ def troubles_of_data(data_dir: Path) -> Iterator[None]:
         raise Stop(ExitCode.USAGE, f"cannot use {error.filename or data_dir}: {error.strerror or error}") from None
 
 
-def holds_data(directory: Path) -> bool:
+def has_data(directory: Path) -> bool:
     """Whether a server or ``account create`` ever was in ``directory``."""
-    return any((directory / name).exists() for name in _TRACES)
+    return any((directory / name).exists() for name in _DATA_MARKERS)
 
 
 def require_data(directory: Path) -> None:
     """Stop (2) where no server and no ``account create`` ever was: a mistyped directory must not look like a healthy
     empty one. The lock counts too, since it stands before the database while a first server starts."""
-    if not holds_data(directory):
+    if not has_data(directory):
         raise Stop(
             ExitCode.USAGE,
             f"there is no docshare data in {directory}",
@@ -94,19 +96,19 @@ def require_data(directory: Path) -> None:
         )
 
 
-def _hand_over(directory: Path, command: str, args: dict[str, str]) -> Any:
+def _delegate_to_server(directory: Path, command: str, args: dict[str, str]) -> Any:
     """Let the server that owns ``directory`` do it; one that is just starting is waited for."""
     import requests
 
     from docshare.server.store.instance import owner_of
 
-    ctx = current()
-    give_up = ctx.monotonic() + _PATIENCE
+    ctx = current_context()
+    give_up = ctx.monotonic() + _STARTUP_WAIT_S
     while True:
         owner = owner_of(directory)
         try:
             if owner is not None:
-                return _post(owner, {"command": command, "args": args})
+                return _post_command(owner, {"command": command, "args": args})
         except requests.ConnectionError:
             pass
         if ctx.monotonic() >= give_up:
@@ -114,7 +116,7 @@ def _hand_over(directory: Path, command: str, args: dict[str, str]) -> Any:
         ctx.sleep(0.2)
 
 
-def _post(owner: "Owner", order: dict[str, Any]) -> Any:
+def _post_command(owner: "Owner", order: dict[str, Any]) -> Any:
     import requests
 
     from docshare.client.answers import refused
@@ -125,11 +127,11 @@ def _post(owner: "Owner", order: dict[str, Any]) -> Any:
             f"{owner.url}/_admin",
             json=order,
             headers={"Authorization": f"Instance {owner.key}"},
-            timeout=_SECONDS,
+            timeout=_TIMEOUT_S,
             allow_redirects=False,
         )
     if answer.status_code != 200:
-        wall = current().now() / 1000
+        wall = current_context().now() / 1000
         raise refused(answer.status_code, answer.headers, answer.content, method="POST", path="/_admin", wall=wall)
     return answer.json()
 
@@ -139,7 +141,7 @@ class RunningServer:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._owner = _running_owner(directory)
+        self._owner = _find_running_owner(directory)
 
     @property
     def owner(self) -> "Owner":
@@ -151,7 +153,7 @@ class RunningServer:
         from docshare.client.errors import NotConnected
 
         try:
-            self._owner = _running_owner(self._directory)
+            self._owner = _find_running_owner(self._directory)
         except Stop as stop:
             raise NotConnected(stop.detail) from stop
 
@@ -163,7 +165,7 @@ class RunningServer:
         from docshare.client.errors import NotConnected, TimedOut
 
         try:
-            return _post(self._owner, {"command": command, "args": args})
+            return _post_command(self._owner, {"command": command, "args": args})
         except requests.Timeout as error:
             raise TimedOut(f"the server at {self._owner.url} does not answer") from error
         except requests.RequestException as error:
@@ -173,13 +175,13 @@ class RunningServer:
 def is_served(directory: Path) -> bool:
     """Whether a server runs on ``directory`` now."""
     try:
-        _running_owner(directory)
+        _find_running_owner(directory)
     except Stop:
         return False
     return True
 
 
-def _running_owner(directory: Path) -> "Owner":
+def _find_running_owner(directory: Path) -> "Owner":
     from docshare.server.store.instance import owner_of
     from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
@@ -193,11 +195,11 @@ def _running_owner(directory: Path) -> "Owner":
     raise Stop(ExitCode.UNREACHABLE, f"no docshare server runs on {directory}", hint="Start it: docshare serve")
 
 
-def origins_of(directory: Path) -> tuple[str, ...]:
+def list_origins(directory: Path) -> tuple[str, ...]:
     """The origins, here and in public, of the server that last owned a data directory; empty where none ever did."""
     from docshare.client.address import origin_of
 
-    if not holds_data(directory):
+    if not has_data(directory):
         return ()  # the usual case beside a server elsewhere, and cheaper than loading the server's modules
     from docshare.server.store.instance import owner_of
 
@@ -205,38 +207,40 @@ def origins_of(directory: Path) -> tuple[str, ...]:
     return () if owner is None else (origin_of(owner.url), origin_of(owner.base_url))
 
 
-def directory_here(context: "Context", data: Path | None) -> Path | None:
+def find_local_data_dir(context: "Context", data: Path | None) -> Path | None:
     """The data directory of the server on this machine that is meant: ``data``, or else the usual one, if the address
     in effect is that of its server or that which such a server gets; None for a server elsewhere."""
     if data is not None:
         return data.expanduser().absolute()
     connection = context.connection
-    here = connection.url.origin in _OF_THIS_MACHINE or connection.origin in origins_of(context.data_dir)
+    here = connection.url.origin in _LOCAL_ORIGINS or connection.origin in list_origins(context.data_dir)
     return context.data_dir if here else None
 
 
-def asked(context: typer.Context, data: Path | None, command: str, **args: str | None) -> Any:
+def run_admin_command(context: typer.Context, data: Path | None, command: str, **args: str | None) -> Any:
     """Run an admin command on the directory that ``--data`` names, before or behind the command. As ``ask``."""
-    return ask(directory_of(context, data), command, {name: value for name, value in args.items() if value is not None})
+    return run_on_directory(
+        resolve_data_dir(context, data), command, {name: value for name, value in args.items() if value is not None}
+    )
 
 
-def directory_of(context: typer.Context, data: Path | None) -> Path:
+def resolve_data_dir(context: typer.Context, data: Path | None) -> Path:
     """The directory that ``--data`` names, before or behind the command, or else the usual one."""
     given: Path | None = data or context.obj
-    return given.expanduser().absolute() if given else current().data_dir
+    return given.expanduser().absolute() if given else current_context().data_dir
 
 
-def changed(
+def run_change(
     context: typer.Context, data: Path | None, dry_run: bool, spec: "Spec", command: str, **args: str | None
 ) -> ExitCode:
     """Run an admin command that changes something and print what came of it; with ``dry_run`` print the order that
     the server would get. Raises as ``ask``."""
     if not dry_run:
-        current().emit(asked(context, data, command, **args), spec)
+        current_context().emit(run_admin_command(context, data, command, **args), spec)
         return ExitCode.OK
-    from docshare.cli.framework.dry_run import sent
+    from docshare.cli.framework.dry_run import preview_request
 
-    if command != _FOUNDING:
-        require_data(directory_of(context, data))
+    if command != _INIT_COMMAND:
+        require_data(resolve_data_dir(context, data))
     given = {name: value for name, value in args.items() if value is not None}
-    return sent(current(), "POST", "/_admin", {"command": command, "args": given})
+    return preview_request(current_context(), "POST", "/_admin", {"command": command, "args": given})

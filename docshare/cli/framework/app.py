@@ -16,19 +16,19 @@ import typer
 import typer.core
 from typer.main import get_command
 
-from docshare.cli.framework.context import current
-from docshare.cli.framework.scopes import scopes_of
-from docshare.cli.terminal.output import FieldsWanted, Spec
+from docshare.cli.framework.context import current_context
+from docshare.cli.framework.scopes import find_scopes
+from docshare.cli.terminal.output import FieldNamesRequest, Spec
 
 # The base of every usage error; Typer exports only this child of it.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
-SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+CONTEXT_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 _RESOLVED = "docshare.resolved"  # key of the context's notes: whether a command word was found
 EPILOG = "Global options: docshare help global"
 
 
-class HelpWanted(Exception):
+class HelpRequest(Exception):
     """A group was called without a command; ``text`` is its help."""
 
     def __init__(self, text: str) -> None:
@@ -36,25 +36,25 @@ class HelpWanted(Exception):
         super().__init__(text)
 
 
-def laid_out(text: str | None) -> str:
+def format_help(text: str | None) -> str:
     """Help text whose indented blocks (the examples) keep their lines."""
     blocks = inspect.cleandoc(text or "").split("\n\n")
     return "\n\n".join(f"\b\n{block}" if block.startswith(" ") else block for block in blocks)
 
 
-def _dressed(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    return {**attrs, "help": laid_out(attrs.get("help")), "epilog": attrs.get("epilog") or EPILOG}
+def _add_help_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    return {**attrs, "help": format_help(attrs.get("help")), "epilog": attrs.get("epilog") or EPILOG}
 
 
 class TyperCommand(typer.core.TyperCommand):
     """A command whose docstring is its help: a line, paragraphs, then ``Examples:`` and an indented block."""
 
     def __init__(self, name: str | None, **attrs: Any) -> None:
-        super().__init__(name, **_dressed(attrs))
+        super().__init__(name, **_add_help_attrs(attrs))
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """As Typer's, below the scopes that the command needs."""
-        found = scopes_of(ctx.command_path.split()[1:])
+        found = find_scopes(ctx.command_path.split()[1:])
         if found is not None:
             formatter.write_paragraph()
             formatter.write_text(str(found))
@@ -65,7 +65,7 @@ class Group(typer.core.TyperGroup):
     """A group of commands; without a command it asks for help to be shown."""
 
     def __init__(self, **attrs: Any) -> None:
-        super().__init__(**_dressed(attrs))
+        super().__init__(**_add_help_attrs(attrs))
 
     def invoke(self, ctx: Any) -> Any:
         """As Typer's, except that a missing command raises ``HelpWanted``."""
@@ -75,7 +75,7 @@ class Group(typer.core.TyperGroup):
         except UsageError:
             if ctx.meta[_RESOLVED]:
                 raise
-            raise HelpWanted(ctx.get_help()) from None
+            raise HelpRequest(ctx.get_help()) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """As Typer's; notes that there was a word to resolve."""
@@ -85,7 +85,7 @@ class Group(typer.core.TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The commands, each with the whole first line of its help: Typer's would be cut."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _summary(self.commands[name])) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, _get_summary(self.commands[name])) for name in self.list_commands(ctx)])
 
 
 class App(typer.Typer):
@@ -100,7 +100,7 @@ class App(typer.Typer):
         super().__init__(
             **{"cls": Group, **attrs},
             help=help,
-            context_settings=SETTINGS,
+            context_settings=CONTEXT_SETTINGS,
             add_completion=False,
             rich_markup_mode=None,
             pretty_exceptions_enable=False,
@@ -114,29 +114,29 @@ class App(typer.Typer):
         With ``spec``, what it will print, output options that make no sense for it stop it before it does anything; a
         command without one prints no data, so ``--fields ?`` lists nothing of it.
         """
-        register = super().command(name, **{"cls": TyperCommand, "context_settings": SETTINGS, **attrs})
+        register = super().command(name, **{"cls": TyperCommand, "context_settings": CONTEXT_SETTINGS, **attrs})
 
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-            register(_checked(function, spec))
+            register(_check_output_options(function, spec))
             return function
 
         return decorate
 
 
-def _checked(function: Callable[..., Any], spec: Spec | None) -> Callable[..., Any]:
+def _check_output_options(function: Callable[..., Any], spec: Spec | None) -> Callable[..., Any]:
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         if spec is not None:
-            current().emitter(spec)
-        elif (current().options.fields or "").strip() == "?":
-            raise FieldsWanted(())
+            current_context().emitter(spec)
+        elif (current_context().options.fields or "").strip() == "?":
+            raise FieldNamesRequest(())
         return function(*args, **kwargs)
 
     vars(run)["spec"] = spec  # read again by spec_of; Typer copies it to its own wrapper
     return run
 
 
-def spec_of(command: Any) -> Spec | None:
+def get_spec(command: Any) -> Spec | None:
     """What a command said it prints."""
     found = getattr(command.callback, "spec", None)
     return found if isinstance(found, Spec) else None
@@ -195,25 +195,25 @@ class LazyGroup(Group):
         """The commands by section, without loading any."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for name in self.list_commands(ctx):
-            stub = self.stubs.get(name) or Stub(name, "", "Commands", _summary(self.commands[name]))
+            stub = self.stubs.get(name) or Stub(name, "", "Commands", _get_summary(self.commands[name]))
             sections.setdefault(stub.section, []).append((name, stub.summary))
         for title, rows in sections.items():
             with formatter.section(title):
                 formatter.write_dl(rows)
 
 
-def _summary(command: Any) -> str:
+def _get_summary(command: Any) -> str:
     return str(command.help or "").partition("\n")[0]
 
 
-def build(app: App) -> Any:
+def build_command(app: App) -> Any:
     """The command behind an app."""
     return get_command(app)
 
 
-def help_of(app: App, words: Sequence[str]) -> str | None:
+def render_help(app: App, words: Sequence[str]) -> str | None:
     """The help of the command that ``words`` name, or None if they name none."""
-    command = build(app)
+    command = build_command(app)
     context = command.make_context("docshare", [], resilient_parsing=True)
     for word in words:
         command = command.get_command(context, word) if hasattr(command, "get_command") else None
@@ -224,7 +224,7 @@ def help_of(app: App, words: Sequence[str]) -> str | None:
     return text
 
 
-def flags(command: Any) -> dict[str, bool]:
+def list_flags(command: Any) -> dict[str, bool]:
     """Every option of a command, and whether a value follows it."""
     found: dict[str, bool] = {}
     for param in command.params:
@@ -234,37 +234,37 @@ def flags(command: Any) -> dict[str, bool]:
     return found
 
 
-class Line(NamedTuple):
+class CommandLine(NamedTuple):
     """A command line with its global options at the front; ``rest`` is everything else, in order."""
 
     front: list[str]
     rest: list[str]
 
 
-def hoist(root: LazyGroup, argv: Sequence[str]) -> Line:
+def hoist(root: LazyGroup, argv: Sequence[str]) -> CommandLine:
     """Find the global options wherever they stand.
 
     An option that the command defines itself stays with the command, and so does everything behind ``--`` or behind
     the option (``rest`` of its stub) that takes the rest of the line.
     """
-    known, own = flags(root), dict[str, bool]()
-    line = Line([], [])
+    known, own = list_flags(root), dict[str, bool]()
+    line = CommandLine([], [])
     command: Any = root
     until = "--"
     words = iter(argv)
     for word in words:
         name, equals, _ = word.partition("=")
         if name not in own and _is_global(word, name, known, own):
-            _take(line.front, word, words, known.get(name, False) and not equals)
+            _move_words(line.front, word, words, known.get(name, False) and not equals)
             continue
         if word in ("--", until):
             line.rest.extend((word, *words))
             break
-        _take(line.rest, word, words, own.get(name, False) and not equals)
+        _move_words(line.rest, word, words, own.get(name, False) and not equals)
         if not word.startswith("-") and hasattr(command, "commands"):
             until = root.stubs[word].rest or "--" if command is root and word in root.stubs else until
             command = command.get_command(None, word) or command
-            own = {} if command is root else {**flags(command), "--help": False, "-h": False}
+            own = {} if command is root else {**list_flags(command), "--help": False, "-h": False}
     return line
 
 
@@ -277,7 +277,7 @@ def _is_global(word: str, name: str, known: Mapping[str, bool], own: Mapping[str
     return all(known.get(f"-{letter}") is False and f"-{letter}" not in own for letter in letters)
 
 
-def _take(to: list[str], word: str, words: Iterator[str], with_value: bool) -> None:
+def _move_words(to: list[str], word: str, words: Iterator[str], with_value: bool) -> None:
     to.append(word)
     if with_value:
         to.extend(islice(words, 1))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _UUID = Pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
 _SHORT_ID = Pattern(r"[0-9A-Za-z]{12}", re.ASCII)
 _SCHEMES = ("http://", "https://")
-_LAST = "@last"
+_LAST_UPLOAD = "@last"
 _SLUG = Pattern(r"[a-z0-9-]{1,64}", re.ASCII)
 
 FILE_HELP = "UUID, short id, share link, slug:NAME or @last."
@@ -34,7 +34,7 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
-def name_in(link: str) -> str:
+def extract_link_name(link: str) -> str:
     """The last part of the path of a share link: a UUID, a short id or a slug; empty where there is none."""
     try:
         parts = [part for part in unquote(urlsplit(link).path).split("/") if part]
@@ -43,31 +43,31 @@ def name_in(link: str) -> str:
     return parts[-1] if parts else ""
 
 
-def last_upload(context: "Context") -> str:
+def require_last_upload(context: "Context") -> str:
     """The UUID that ``@last`` means. Stop (2) where nothing was uploaded."""
-    last = cache.last(context)
+    last = cache.load_last_upload(context)
     if last is None:
         raise Stop(ExitCode.USAGE, "@last: nothing was uploaded with this profile from here yet")
     return str(last["uuid"])
 
 
-def of_operator(context: "Context", word: str) -> str:
+def resolve_operator_file(context: "Context", word: str) -> str:
     """The UUID or short id that ``word`` means to the operator of an instance, who has no list of files to look a slug
     up in. Stop (2) if it means none."""
-    if word == _LAST:
-        return last_upload(context)
-    name = name_in(word) if word.startswith(_SCHEMES) else word
+    if word == _LAST_UPLOAD:
+        return require_last_upload(context)
+    name = extract_link_name(word) if word.startswith(_SCHEMES) else word
     if _UUID.fullmatch(name.lower()) or _SHORT_ID.fullmatch(name):
         return name
     raise Stop(ExitCode.USAGE, f"{word!r} names no file", hint=f"A file is given as {OPERATOR_HELP}")
 
 
-def of_reported(context: "Context", word: str) -> str:
+def resolve_reported_file(context: "Context", word: str) -> str:
     """The UUID, short id or link name in ``word``, which may be the whole link that somebody reported; the server
     looks it up among all files. Stop (2) for ``@last`` where nothing was uploaded."""
-    if word == _LAST:
-        return last_upload(context)
-    return name_in(word) if word.startswith(_SCHEMES) else word.removeprefix("slug:")
+    if word == _LAST_UPLOAD:
+        return require_last_upload(context)
+    return extract_link_name(word) if word.startswith(_SCHEMES) else word.removeprefix("slug:")
 
 
 def _host_of(url: str) -> str:
@@ -85,7 +85,7 @@ def base_of(link: str) -> str:
     return link.rsplit("/", 1)[0]
 
 
-class FileNames:
+class FileResolver:
     """Turns what the user wrote into ids for the API; asks for the file list at most once, and only for a slug."""
 
     def __init__(self, context: "Context", client: "Client") -> None:
@@ -94,8 +94,8 @@ class FileNames:
 
     def one(self, word: str) -> str:
         """The UUID or short id that ``word`` means. Stop (2) if it means nothing, Stop (3) for an unknown slug."""
-        if word == _LAST:
-            return last_upload(self._ctx)
+        if word == _LAST_UPLOAD:
+            return require_last_upload(self._ctx)
         if word.startswith(_SCHEMES):
             return self._of_link(word)
         if word.startswith("slug:"):
@@ -124,7 +124,7 @@ class FileNames:
                 yield words[0]
 
     def _of_link(self, link: str) -> str:
-        name = name_in(link)
+        name = extract_link_name(link)
         if _UUID.fullmatch(name.lower()):
             return name.lower()
         # Twelve small letters or digits may be a short id or, far more likely, a slug.

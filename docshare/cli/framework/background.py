@@ -12,17 +12,17 @@ from pathlib import Path
 from types import FrameType
 
 
-class _Stopped(Exception):
+class _StopRequested(Exception):
     """The program stops, so whatever sleeps in the errand gives up."""
 
 
-def sleep_until(stop: threading.Event, seconds: float) -> None:
+def sleep_or_stop(stop: threading.Event, seconds: float) -> None:
     """Sleep in an errand; ends the errand as soon as ``stop`` is set."""
     if stop.wait(seconds):
-        raise _Stopped
+        raise _StopRequested
 
 
-class Errand(threading.Thread):
+class BackgroundTask(threading.Thread):
     """Runs ``work``, which returns an exit code, and sets ``over`` when it ended. ``ended``: it did so by itself."""
 
     def __init__(self, work: Callable[[], int], over: threading.Event) -> None:
@@ -37,7 +37,7 @@ class Errand(threading.Thread):
         try:
             self._code = self._work()
             self.ended = True
-        except _Stopped:
+        except _StopRequested:
             pass
         except BaseException as error:  # noqa: BLE001 - raised again by ``result``, in the main thread
             self._error = error
@@ -53,7 +53,7 @@ class Errand(threading.Thread):
 
 
 @contextmanager
-def stopped_by_signals() -> Iterator[threading.Event]:
+def trap_signals() -> Iterator[threading.Event]:
     """An event that the first Ctrl-C or SIGTERM sets; a second one ends the process at once."""
     stop = threading.Event()
 
@@ -69,7 +69,7 @@ def stopped_by_signals() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def throw_away(env: Mapping[str, str], data_dir: Path) -> dict[str, str]:
+def make_ephemeral_env(env: Mapping[str, str], data_dir: Path) -> dict[str, str]:
     """An environment in which commands keep everything beside ``data_dir``: ids, cursors and keys of a server that is
     gone soon must not stay with the user, and no profile of theirs is touched."""
     places = {f"DOCSHARE_{kind.upper()}_DIR": str(data_dir.with_name(kind)) for kind in ("config", "state", "cache")}

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from docshare.cli.terminal.output import Emitter
 
 # These would happen again with every further item.
-_HOPELESS = (ExitCode.CREDENTIAL, ExitCode.RATE_LIMITED, ExitCode.UNREACHABLE)
+_FATAL_CODES = (ExitCode.CREDENTIAL, ExitCode.RATE_LIMITED, ExitCode.UNREACHABLE)
 
-_REQUESTS = Spec(
+_REQUEST_SPEC = Spec(
     table=(Column("method", "METHOD"), Column("path", "PATH"), Column("body", "BODY")),
     plain=("method", "path", "body"),
 )
 
 
-def each(
+def run_each(
     context: "Context", printer: "Emitter", items: Sequence[str], key: str, work: Callable[[str], Mapping[str, Any]]
 ) -> ExitCode:
     """Call ``work`` for every item and print what it returns.
@@ -42,8 +42,8 @@ def each(
                 row = {key: item, **work(item)}
             except (Problem, ClientError, Stop) as error:
                 failures += 1
-                row = {key: item, "error": _told(context, item, error)}
-                if exit_code(error) in _HOPELESS:
+                row = {key: item, "error": _report_failure(context, item, error)}
+                if exit_code(error) in _FATAL_CODES:
                     raise
             if whole:
                 rows.append(row)
@@ -55,15 +55,15 @@ def each(
     return ExitCode.PARTIAL if failures else ExitCode.OK
 
 
-def _told(context: "Context", item: str, error: Exception) -> dict[str, Any]:
+def _report_failure(context: "Context", item: str, error: Exception) -> dict[str, Any]:
     failure = errors.describe(context, error)
-    if exit_code(error) not in _HOPELESS:
+    if exit_code(error) not in _FATAL_CODES:
         context.err(f"error: {item}: {failure.detail}", "error")
-    return errors.as_json(context, failure)
+    return errors.build_error_object(context, failure)
 
 
-def planned(context: "Context", requests: Iterable[tuple[str, str, str]]) -> ExitCode:
+def print_requests(context: "Context", requests: Iterable[tuple[str, str, str]]) -> ExitCode:
     """``--dry-run``: print method, path and body of what would be sent."""
     rows = [{"method": method, "path": path, **({"body": body} if body else {})} for method, path, body in requests]
-    context.emit(rows, _REQUESTS)
+    context.emit(rows, _REQUEST_SPEC)
     return ExitCode.OK

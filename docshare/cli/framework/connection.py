@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import credentials
-from docshare.cli.local.completion_words import digest
-from docshare.cli.local.settings import Value, find, find_seconds, profile
+from docshare.cli.local.completion_words import hash_token
+from docshare.cli.local.settings import SettingValue, resolve_duration, resolve_profile, resolve_setting
 from docshare.client.address import origin_of
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
-    from docshare.cli.framework.local_server import Door
+    from docshare.cli.framework.local_server import LocalServer
     from docshare.client import Client
     from docshare.client.options import Exchange
 
-_LOCAL = "local"  # the profile that ``docshare serve`` keeps
-_COMMAND_SECONDS = 10
-_LONGEST_TIMEOUT = 366 * 86_400.0  # seconds; sockets do not take every number
-_SHORTEST_SECRET = 6  # anything shorter is a word of the output, not worth hiding
+_LOCAL_PROFILE = "local"  # the profile that ``docshare serve`` keeps
+_COMMAND_TIMEOUT_S = 10
+_MAX_TIMEOUT_S = 366 * 86_400.0  # seconds; sockets do not take every number
+_MIN_SECRET_CHARS = 6  # anything shorter is a word of the output, not worth hiding
 _SECRET_NAMES = ("authorization", "cookie", "token", "secret", "password", "code")
 
 
@@ -33,8 +33,8 @@ class Connection(NamedTuple):
     ``home``: the origin under which this program remembers ids of that server; ``account``: whose they are.
     """
 
-    profile: Value
-    url: Value
+    profile: SettingValue
+    url: SettingValue
     origin: str
     token: str | Callable[[], str] | None
     source: str
@@ -51,59 +51,65 @@ class Connection(NamedTuple):
         return not self.url.origin.startswith(("profile ", "built-in")) or self.source.startswith("env ")
 
 
-def connect(context: "Context") -> Connection:
+def resolve_connection(context: "Context") -> Connection:
     """Decide address and credential; nothing is sent and no command is run yet. Stop (2) for a bad address."""
-    name, url = profile(context), find(context, "url")
+    name, url = resolve_profile(context), resolve_setting(context, "url")
     origin = origin_of(str(url.value))
     if not origin:
         raise Stop(ExitCode.USAGE, f"{url.value!r} ({url.origin}) is not an http or https address")
-    return Connection(name, url, origin, *_credential(context, name.value, origin))
+    return Connection(name, url, origin, *_find_credential(context, name.value, origin))
 
 
-def _credential(context: "Context", name: str | None, origin: str) -> tuple[str | Callable[[], str] | None, str, str]:
+def _find_credential(
+    context: "Context", name: str | None, origin: str
+) -> tuple[str | Callable[[], str] | None, str, str]:
     """The credential, its source, and a name for its account."""
     given = context.env.get("DOCSHARE_TOKEN", "").strip()
     if given:
-        return keep_secret(context, given), "env DOCSHARE_TOKEN", digest(given)
+        return keep_secret(context, given), "env DOCSHARE_TOKEN", hash_token(given)
     if name is None:
         return None, "no profile is set up", ""
     values = context.config.profiles[name]
     if "token_command" in values and origin_of(str(values.get("url", ""))) == origin:
         # Asked on the first request, and once: a vault may want a finger or a password for each answer.
-        return cache(lambda: _from_command(context, values["token_command"])), f"token_command of profile {name}", name
+        return (
+            cache(lambda: _run_token_command(context, values["token_command"])),
+            f"token_command of profile {name}",
+            name,
+        )
     saved = credentials.load(context.config_dir, name)
     if saved is None:
         return None, f"profile {name} has no credential", name
     if saved.origin != origin:
         return None, f"the credential of profile {name} belongs to {saved.origin}", name
-    if credentials.others_can_read(context.config_dir):
+    if credentials.is_readable_by_others(context.config_dir):
         context.warn(f"others can read {context.config_dir / credentials.FILE_NAME}; run: chmod 600 on it")
     source = f"credentials.json, profile {name}"
     if saved.renewable:
-        return lambda: keep_secret(context, _fresh(context, name)), source, saved.account or name
-    return keep_secret(context, saved.token), source, saved.account or digest(saved.token)
+        return lambda: keep_secret(context, _get_fresh_token(context, name)), source, saved.account or name
+    return keep_secret(context, saved.token), source, saved.account or hash_token(saved.token)
 
 
-def _fresh(context: "Context", name: str) -> str:
-    from docshare.cli.local.token_refresh import fresh_token
+def _get_fresh_token(context: "Context", name: str) -> str:
+    from docshare.cli.local.token_refresh import ensure_fresh_token
 
-    return fresh_token(context, name)
+    return ensure_fresh_token(context, name)
 
 
 def keep_secret(context: "Context", secret: str) -> str:
     """``secret``, from now on hidden in every message and report."""
-    if len(secret) >= _SHORTEST_SECRET:
+    if len(secret) >= _MIN_SECRET_CHARS:
         context.secrets.add(secret)
     return secret
 
 
-def _from_command(context: "Context", command: str) -> str:
+def _run_token_command(context: "Context", command: str) -> str:
     import shlex
     import subprocess
 
     try:
         done = subprocess.run(
-            shlex.split(command), stdout=subprocess.PIPE, timeout=_COMMAND_SECONDS, check=True, text=True
+            shlex.split(command), stdout=subprocess.PIPE, timeout=_COMMAND_TIMEOUT_S, check=True, text=True
         )
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         why = "it took too long" if isinstance(error, subprocess.TimeoutExpired) else str(error)
@@ -118,34 +124,32 @@ def make_client(context: "Context") -> "Client":
     """A client for the connection in effect. Stop (4) if there is no credential for it."""
     connection = context.connection
     if connection.token is None:
-        raise Stop(
-            ExitCode.CREDENTIAL, f"no credential for {connection.origin}: {connection.source}", hint=_HOW_TO_SIGN_IN
-        )
-    return _client(context, str(connection.url.value), connection.token, _door(context, connection))
+        raise Stop(ExitCode.CREDENTIAL, f"no credential for {connection.origin}: {connection.source}", hint=_LOGIN_HINT)
+    return _build_client(context, str(connection.url.value), connection.token, _find_local_server(context, connection))
 
 
-def _door(context: "Context", connection: Connection) -> "Door | None":
+def _find_local_server(context: "Context", connection: Connection) -> "LocalServer | None":
     """The way to the server that runs on this host's data directory, if that is the one in effect."""
     if not (context.data_dir / "server.json").is_file():
         return None
-    from docshare.cli.framework.local_server import door_of
+    from docshare.cli.framework.local_server import read_local_server
 
-    by_profile = connection.url.origin == f"profile {_LOCAL}"
-    return door_of(context.data_dir, connection.origin, by_public_address=by_profile)
+    by_profile = connection.url.origin == f"profile {_LOCAL_PROFILE}"
+    return read_local_server(context.data_dir, connection.origin, by_public_address=by_profile)
 
 
-def make_stranger(context: "Context", base: str | None = None) -> "Client":
+def make_anonymous_client(context: "Context", base: str | None = None) -> "Client":
     """A client without a credential for the server at ``base`` (None: the one in effect). Raises ``BadAddress``."""
-    return _client(context, base or str(find(context, "url").value), None)
+    return _build_client(context, base or str(resolve_setting(context, "url").value), None)
 
 
-def make_holder(context: "Context", base: str, token: str) -> "Client":
+def make_token_client(context: "Context", base: str, token: str) -> "Client":
     """A client of the server at ``base`` that shows it ``token``, whatever is in effect. Raises ``BadAddress``."""
-    return _client(context, base, token)
+    return _build_client(context, base, token)
 
 
-def _client(
-    context: "Context", base: str, token: str | Callable[[], str] | None, door: "Door | None" = None
+def _build_client(
+    context: "Context", base: str, token: str | Callable[[], str] | None, door: "LocalServer | None" = None
 ) -> "Client":
     from docshare import __version__
     from docshare.cli.framework.http_library import CommandClient
@@ -155,13 +159,13 @@ def _client(
         base,
         token,
         user_agent=f"docshare/{__version__} (python {sys.version.split()[0]}; {sys.platform})",
-        timeout=_timeout(context),
-        retries=int(find(context, "retries").value),
-        max_wait=find_seconds(context, "max_wait"),
-        on_wait=lambda reason, seconds: _say_waiting(context, reason, seconds),
-        on_exchange=_Log(context).exchange,
-        verify=find(context, "ca_bundle").value or True,
-        allow_http=door is not None or bool(find(context, "allow_http").value),
+        timeout=_find_timeout(context),
+        retries=int(resolve_setting(context, "retries").value),
+        max_wait=resolve_duration(context, "max_wait"),
+        on_wait=lambda reason, seconds: _report_wait(context, reason, seconds),
+        on_exchange=_ExchangeLog(context).exchange,
+        verify=resolve_setting(context, "ca_bundle").value or True,
+        allow_http=door is not None or bool(resolve_setting(context, "allow_http").value),
         clock=Clock(wall=lambda: context.now() / 1000, monotonic=context.monotonic, sleep=context.sleep),
     )
     if door is not None:
@@ -169,23 +173,23 @@ def _client(
     return client
 
 
-def _timeout(context: "Context") -> float:
+def _find_timeout(context: "Context") -> float:
     """Seconds to wait for an answer. Stop (2) for none at all."""
-    found = find_seconds(context, "timeout")
+    found = resolve_duration(context, "timeout")
     if found <= 0:
         raise Stop(ExitCode.USAGE, "a timeout of 0 leaves no time for an answer", hint="Write it as in --timeout 30s.")
-    return min(found, _LONGEST_TIMEOUT)
+    return min(found, _MAX_TIMEOUT_S)
 
 
-_HOW_TO_SIGN_IN = "Set DOCSHARE_TOKEN, or run: docshare auth login"
+_LOGIN_HINT = "Set DOCSHARE_TOKEN, or run: docshare auth login"
 
 
-def _say_waiting(context: "Context", reason: str, seconds: float) -> None:
+def _report_wait(context: "Context", reason: str, seconds: float) -> None:
     if seconds >= 1:
         context.note(f"{reason}, waiting {round(seconds)} s")
 
 
-class _Log:
+class _ExchangeLog:
     """What ``-v`` and ``-vv`` show of each exchange, and the one notice about a route that is going away."""
 
     def __init__(self, context: "Context") -> None:
@@ -200,7 +204,7 @@ class _Log:
         self._ctx.trace(f"{exchange.method} {path} {exchange.status} {exchange.seconds * 1000:.0f} ms")
         for mark, headers in ((">", exchange.request_headers), ("<", exchange.headers)):
             for key, value in headers.items():
-                self._ctx.trace(f"  {mark} {key}: {'***' if secret_name(key) else value}", level=2)
+                self._ctx.trace(f"  {mark} {key}: {'***' if is_secret_name(key) else value}", level=2)
         self._notice({key.lower(): value for key, value in exchange.headers.items()}, path)
 
     def _notice(self, headers: dict[str, str], path: str) -> None:
@@ -211,6 +215,6 @@ class _Log:
         self._ctx.warn(f"{path} of this server is deprecated{end}; look for a newer docshare")
 
 
-def secret_name(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """Whether what is called so, a header or a field, may hold a secret."""
     return any(word in name.lower() for word in _SECRET_NAMES)

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from docshare.cli.framework.exits import UNWRITABLE, ClosedPipe, ExitCode, Stop
-from docshare.cli.framework.options import Options
+from docshare.cli.framework.options import GlobalOptions
 from docshare.cli.local import paths
-from docshare.cli.terminal.capabilities import Screen, on, screen
+from docshare.cli.terminal.capabilities import Screen, detect_screen, is_enabled
 from docshare.cli.terminal.text import clean
 
 if TYPE_CHECKING:
     from docshare.cli.framework.connection import Connection
-    from docshare.cli.local.config import Config
+    from docshare.cli.local.config import CliConfig
     from docshare.cli.terminal.output import Emitter, Spec
     from docshare.client import Client
 
@@ -60,7 +60,7 @@ class Context:
         self.monotonic = monotonic
         self.sleep = sleep
         self.open_browser = open_browser
-        self.options = Options()
+        self.options = GlobalOptions()
         self.secrets: set[str] = set()
         self.words: list[str] = []  # the command line without global options
         self.endless = False  # whether the command runs until Ctrl-C, which is then not a failure
@@ -86,31 +86,31 @@ class Context:
     @property
     def config_dir(self) -> Path:
         """Where ``config.toml`` and ``credentials.json`` are."""
-        return Path(paths.directory("config", self.env))
+        return Path(paths.resolve_directory("config", self.env))
 
     @property
     def state_dir(self) -> Path:
         """Cursors, the last upload, upload ledgers, ``crash.log``."""
-        return Path(paths.directory("state", self.env))
+        return Path(paths.resolve_directory("state", self.env))
 
     @property
     def cache_dir(self) -> Path:
         """What may be deleted at any time: words for completion."""
-        return Path(paths.directory("cache", self.env))
+        return Path(paths.resolve_directory("cache", self.env))
 
     @property
     def data_dir(self) -> Path:
         """The data directory of the bundled server."""
-        return Path(paths.directory("data", self.env))
+        return Path(paths.resolve_directory("data", self.env))
 
     # --- who we are and whom we talk to ----------------------------------------------------------------------------
 
     @cached_property
-    def config(self) -> "Config":
+    def config(self) -> "CliConfig":
         """The settings of ``config.toml``, read on first use."""
-        from docshare.cli.local.config import Config
+        from docshare.cli.local.config import CliConfig
 
-        config = Config.load(self.config_dir)
+        config = CliConfig.load(self.config_dir)
         for key in config.strange:
             self.warn(f"{config.path}: unknown key {key}")
         return config
@@ -118,9 +118,9 @@ class Context:
     @cached_property
     def connection(self) -> "Connection":
         """The address and credential in effect, each with the place it came from."""
-        from docshare.cli.framework.connection import connect
+        from docshare.cli.framework.connection import resolve_connection
 
-        return connect(self)
+        return resolve_connection(self)
 
     def client(self) -> "Client":
         """A client of the server in effect.
@@ -136,7 +136,7 @@ class Context:
     @cached_property
     def out_screen(self) -> Screen:
         """What standard output can show."""
-        return screen(self.stdout, self.stdout_tty, self.env, self.options.color)
+        return detect_screen(self.stdout, self.stdout_tty, self.env, self.options.color)
 
     def emit(self, data: Any, spec: "Spec") -> None:
         """Print one object or a list of them as the format options ask."""
@@ -157,13 +157,13 @@ class Context:
         try:
             if isinstance(data, bytes):
                 self.stdout.flush()
-                binary(self.stdout).write(data)
+                binary_stream(self.stdout).write(data)
             else:
                 self.stdout.write(data)
         except BrokenPipeError:
             raise ClosedPipe from None
         except OSError as error:
-            raise _unwritable(error) from error
+            raise _unwritable_error(error) from error
 
     def flush(self) -> None:
         """Push standard output out, now."""
@@ -172,7 +172,7 @@ class Context:
         except BrokenPipeError:
             raise ClosedPipe from None
         except OSError as error:
-            raise _unwritable(error) from error
+            raise _unwritable_error(error) from error
         self.unsent.clear()
 
     # --- standard error: for people --------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ class Context:
     @cached_property
     def err_screen(self) -> Screen:
         """What standard error can show."""
-        return screen(self.stderr, self.stderr_tty, self.env, self.options.color)
+        return detect_screen(self.stderr, self.stderr_tty, self.env, self.options.color)
 
     def err(self, text: str, role: str = "") -> None:
         """One line for a person, cleaned of terminal controls; never silenced. A closed stderr is no reason to fail."""
@@ -226,27 +226,27 @@ class Context:
     @property
     def in_ci(self) -> bool:
         """Whether the environment says that nobody is watching."""
-        return on(self.env, "CI")
+        return is_enabled(self.env, "CI")
 
     @property
     def may_prompt(self) -> bool:
         """Whether a question may be asked: terminals on both sides, and nothing said not to."""
-        silent = self.options.no_input or on(self.env, "DOCSHARE_NO_INPUT") or self.in_ci
+        silent = self.options.no_input or is_enabled(self.env, "DOCSHARE_NO_INPUT") or self.in_ci
         return self.stdin_tty and self.stderr_tty and not silent
 
 
-def _unwritable(error: OSError) -> Stop:
+def _unwritable_error(error: OSError) -> Stop:
     return Stop(ExitCode.ERROR, f"cannot write to standard output: {error.strerror or error}", code=UNWRITABLE)
 
 
-def binary(stream: TextIO) -> IO[bytes]:
+def binary_stream(stream: TextIO) -> IO[bytes]:
     """The byte stream under a text stream."""
     return stream.buffer
 
 
-def system_context() -> Context:
+def make_system_context() -> Context:
     """The real world: this process's environment, streams and clock."""
-    streams = _stream("stdin"), _stream("stdout"), _stream("stderr")
+    streams = _open_stream("stdin"), _open_stream("stdout"), _open_stream("stderr")
     terminals = streams[0].isatty(), streams[1].isatty(), streams[2].isatty()
     for stream, terminal in zip(streams[1:], terminals[1:], strict=True):
         _make_writable(stream, terminal)
@@ -261,7 +261,7 @@ def system_context() -> Context:
     )
 
 
-def _stream(name: str) -> TextIO:
+def _open_stream(name: str) -> TextIO:
     """A standard stream; a closed one becomes the null device, so that no socket gets its number. Data must not vanish,
     so what stands for a closed standard output cannot be written to."""
     stream: TextIO | None = getattr(sys, name)
@@ -272,7 +272,7 @@ def _stream(name: str) -> TextIO:
     return stream
 
 
-class Help:
+class HelpOutput:
     """Standard output for the help that Typer prints: what goes wrong with it is said as of any other data."""
 
     def __init__(self, context: Context) -> None:
@@ -299,19 +299,19 @@ def _make_writable(stream: TextIO, tty: bool) -> None:
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[attr-defined]
 
 
-_active: list[Context] = []
+_context_stack: list[Context] = []
 
 
-def current() -> Context:
+def current_context() -> Context:
     """The context of the command that is running."""
-    return _active[-1]
+    return _context_stack[-1]
 
 
 @contextmanager
-def activated(context: Context) -> Iterator[Context]:
+def activate(context: Context) -> Iterator[Context]:
     """Make ``context`` the current one."""
-    _active.append(context)
+    _context_stack.append(context)
     try:
         yield context
     finally:
-        _active.pop()
+        _context_stack.pop()

@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
 HIDDEN = "***"  # in place of a secret that would be sent
 
-Sending = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")]
-Writing = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be written; write nothing.")]
-Doing = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be done; do nothing.")]
+DryRunSend = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")]
+DryRunWrite = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be written; write nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be done; do nothing.")]
 
 
-def sent(context: "Context", method: str, path: str, body: Mapping[str, Any] | None = None) -> "ExitCode":
+def preview_request(context: "Context", method: str, path: str, body: Mapping[str, Any] | None = None) -> "ExitCode":
     """Print the one request that would be sent; ``body`` as JSON, its secrets ``HIDDEN`` by the caller."""
     from docshare.cli.framework import bulk
 
-    return bulk.planned(context, [(method, path, "" if body is None else as_json(body))])
+    return bulk.print_requests(context, [(method, path, "" if body is None else format_json(body))])
 
 
-def written(context: "Context", *changes: tuple[str, Path, Mapping[str, Any]]) -> "ExitCode":
+def preview_changes(context: "Context", *changes: tuple[str, Path, Mapping[str, Any]]) -> "ExitCode":
     """Print what would be written on this machine: ``WRITE`` or ``DELETE``, the file, and the values it is about."""
     from docshare.cli.framework import bulk
 
-    rows = [(verb, str(path), as_json(values) if values else "") for verb, path, values in changes]
-    return bulk.planned(context, rows)
+    rows = [(verb, str(path), format_json(values) if values else "") for verb, path, values in changes]
+    return bulk.print_requests(context, rows)
 
 
-def as_json(body: Mapping[str, Any]) -> str:
+def format_json(body: Mapping[str, Any]) -> str:
     """A body as it would be sent, on one line."""
     return json.dumps(body, ensure_ascii=False)

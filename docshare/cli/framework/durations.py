@@ -4,18 +4,18 @@ from typing import Any
 
 import typer
 
-from docshare.cli.terminal.text import seconds
+from docshare.cli.terminal.text import parse_duration
 
 
 def duration_option(help: str) -> Any:
     """An option with the metavar TIME; what is no time is wrong usage. The value stays text, for ``text.seconds``."""
-    return typer.Option(metavar="TIME", callback=_checked, help=help)
+    return typer.Option(metavar="TIME", callback=_check_duration, help=help)
 
 
-def _checked(text: str | None) -> str | None:
+def _check_duration(text: str | None) -> str | None:
     if text is not None:
         try:
-            seconds(text)
+            parse_duration(text)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
     return text

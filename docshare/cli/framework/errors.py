@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 import typer
 
 from docshare import __version__
-from docshare.cli.framework.app import HelpWanted, UsageError
+from docshare.cli.framework.app import HelpRequest, UsageError
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import UNWRITABLE, ClosedPipe, DeadlinePassed, ExitCode, Stop, Terminated, exit_code
-from docshare.cli.framework.options import Options
-from docshare.cli.local.settings import named_profile
-from docshare.cli.terminal.capabilities import on
-from docshare.cli.terminal.output import FieldsWanted
+from docshare.cli.framework.options import GlobalOptions
+from docshare.cli.local.settings import resolve_profile_name
+from docshare.cli.terminal.capabilities import is_enabled
+from docshare.cli.terminal.output import FieldNamesRequest
 from docshare.client.errors import ClientError
 from docshare.contract.problems import Problem
 
-_JSON_WORDS = ("json", "jsonl")
-_CANDIDATE = ("shortId", "originalName", "createdAt", "shareUrl")  # what tells one file from another
+_JSON_FORMATS = ("json", "jsonl")
+_CANDIDATE_KEYS = ("shortId", "originalName", "createdAt", "shareUrl")  # what tells one file from another
 
 
 class Failure(NamedTuple):
@@ -39,11 +39,11 @@ class Failure(NamedTuple):
     candidates: Sequence[dict[str, Any]] = ()
 
 
-def provisional(front: Sequence[str]) -> Options:
+def parse_early_options(front: Sequence[str]) -> GlobalOptions:
     """Options for failures that come before the line is parsed: only whether the errors shall be JSON."""
     words = " ".join(front).replace("--format ", "--format=").split()
-    as_json = "--json" in words or any(f"--format={word}" in words for word in _JSON_WORDS)
-    return Options(format="json" if as_json else None)
+    as_json = "--json" in words or any(f"--format={word}" in words for word in _JSON_FORMATS)
+    return GlobalOptions(format="json" if as_json else None)
 
 
 def report(context: Context, error: BaseException) -> int:
@@ -53,32 +53,32 @@ def report(context: Context, error: BaseException) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else ExitCode.ERROR
     if isinstance(error, ClosedPipe | BrokenPipeError):
-        _forget_output(context)
-        _rescue(context)
+        _discard_output(context)
+        _print_unsent(context)
         return ExitCode.CLOSED_PIPE
-    if isinstance(error, FieldsWanted):
-        return _answer_fields(context, error)
-    if isinstance(error, HelpWanted):
+    if isinstance(error, FieldNamesRequest):
+        return _print_fields(context, error)
+    if isinstance(error, HelpRequest):
         context.err_raw(error.text + "\n")
         return ExitCode.USAGE
     if isinstance(error, KeyboardInterrupt) and context.endless:
         _flush_quietly(context)
         return ExitCode.INTERRUPTED
     failure = describe(context, error)
-    show(context, failure)
+    print_failure(context, failure)
     _flush_quietly(context)
     if failure.code == UNWRITABLE:
-        _rescue(context)
+        _print_unsent(context)
     return failure.exit
 
 
-def _rescue(context: Context) -> None:
+def _print_unsent(context: Context) -> None:
     """Print what would be lost with standard output, such as the link of an upload that has happened, on stderr."""
     for text in dict.fromkeys(context.unsent):
         context.err(text)
 
 
-def _answer_fields(context: Context, question: FieldsWanted) -> int:
+def _print_fields(context: Context, question: FieldNamesRequest) -> int:
     try:
         context.write("".join(f"{name}\n" for name in question.names))
         context.flush()
@@ -92,31 +92,31 @@ def describe(context: Context, error: BaseException) -> Failure:
     if isinstance(error, Stop):
         return Failure(error.code, error.detail, error.exit, error.hint)
     if isinstance(error, Problem | ClientError):
-        return _from_server(context, error)
+        return _describe_server_error(context, error)
     if isinstance(error, UsageError):
-        return _usage(error)
+        return _describe_usage_error(error)
     if isinstance(error, typer.Abort):
         return Failure("aborted", "aborted", ExitCode.USAGE)
-    for kind, (code, detail) in _ENDINGS.items():
+    for kind, (code, detail) in _INTERRUPTIONS.items():
         if isinstance(error, kind):
             return Failure(code, detail, exit_code(error))
-    return _crash(context, error)
+    return _report_crash(context, error)
 
 
-_ENDINGS: dict[type[BaseException], tuple[str, str]] = {
+_INTERRUPTIONS: dict[type[BaseException], tuple[str, str]] = {
     KeyboardInterrupt: ("interrupted", "interrupted"),
     Terminated: ("terminated", "terminated"),
     DeadlinePassed: ("deadline", "the --deadline passed"),
 }
 
 
-def _from_server(context: Context, error: Problem | ClientError) -> Failure:
+def _describe_server_error(context: Context, error: Problem | ClientError) -> Failure:
     code = error.code if isinstance(error, Problem) else exit_code(error).name.lower()
     hint = error.hint
     if isinstance(error, Problem) and error.status == 401:
-        hint = f"{hint} {_sent(context)}".strip()
+        hint = f"{hint} {_describe_credential(context)}".strip()
     if isinstance(error, Problem) and error.code == "insufficient_scope":
-        hint = f"{hint} {_how_to_be_allowed(context, error)}".strip()
+        hint = f"{hint} {_suggest_login(context, error)}".strip()
     return Failure(
         code=code,
         detail=error.detail,
@@ -129,21 +129,21 @@ def _from_server(context: Context, error: Problem | ClientError) -> Failure:
     )
 
 
-def _sent(context: Context) -> str:
+def _describe_credential(context: Context) -> str:
     """Which credential was refused: profile, origin and source (several may be set up at once)."""
     connection = context.connection
     named = f"profile {connection.profile.value}, " if connection.profile.value else ""
     return f"({named}{connection.origin}, credential from {connection.source})"
 
 
-def _how_to_be_allowed(context: Context, refusal: Problem) -> str:
+def _suggest_login(context: Context, refusal: Problem) -> str:
     """The line that logs in with all that the command needs, and what the credential has already."""
     import re
 
-    from docshare.cli.framework.scopes import scopes_of
+    from docshare.cli.framework.scopes import find_scopes
     from docshare.cli.local import credentials
 
-    connection, found = context.connection, scopes_of(context.words)
+    connection, found = context.connection, find_scopes(context.words)
     name, origin = connection.profile.value, connection.origin
     saved = credentials.load(context.config_dir, name) if name else None
     held = (saved.scopes or "").split() if saved and saved.origin == origin else []
@@ -155,24 +155,24 @@ def _how_to_be_allowed(context: Context, refusal: Problem) -> str:
     return f"To log in with enough: {line}{held_elsewhere}. An API key holds every scope." if wanted else ""
 
 
-def _usage(error: Any) -> Failure:
+def _describe_usage_error(error: Any) -> Failure:
     hint = f"See: {error.ctx.command_path} -h" if getattr(error, "ctx", None) is not None else ""
     return Failure("usage", error.format_message(), ExitCode.USAGE, hint)
 
 
-def _crash(context: Context, error: BaseException) -> Failure:
+def _report_crash(context: Context, error: BaseException) -> Failure:
     import traceback
 
     text = context.redact("".join(traceback.format_exception(error)))
-    if on(context.env, "DOCSHARE_DEBUG"):
+    if is_enabled(context.env, "DOCSHARE_DEBUG"):
         for line in text.splitlines():
             context.err(line)
-    place = _keep_report(context, text)
+    place = _write_crash_log(context, text)
     words = next(iter(f"unexpected error: {type(error).__name__}: {error}".splitlines()))
     return Failure("unexpected", words, ExitCode.ERROR, f"The report is in {place}" if place else "")
 
 
-def _keep_report(context: Context, text: str) -> str:
+def _write_crash_log(context: Context, text: str) -> str:
     """Write ``crash.log`` of the state directory; empty where that cannot be written, which must not hide the error."""
     from docshare.cli.local.storage import replace_file
 
@@ -185,12 +185,12 @@ def _keep_report(context: Context, text: str) -> str:
     return str(path)
 
 
-def show(context: Context, failure: Failure) -> None:
+def print_failure(context: Context, failure: Failure) -> None:
     """Print a failure on standard error, for a person or (``--json``) as one line for a script."""
-    if wants_json(context):
+    if is_json_wanted(context):
         import json
 
-        text = json.dumps({"error": as_json(context, failure)}, ensure_ascii=True)
+        text = json.dumps({"error": build_error_object(context, failure)}, ensure_ascii=True)
         context.err_raw(context.redact(text) + "\n")
         return
     if isinstance(failure.exit, ExitCode) and failure.exit == ExitCode.INTERRUPTED and context.stderr_tty:
@@ -205,13 +205,13 @@ def show(context: Context, failure: Failure) -> None:
     if facts and context.stderr_tty:
         context.err(f" {screen.glyph('·')} ".join(facts), "dim")
     for candidate in failure.candidates:
-        context.err("  ".join(str(candidate.get(key, "")) for key in _CANDIDATE))
+        context.err("  ".join(str(candidate.get(key, "")) for key in _CANDIDATE_KEYS))
 
 
-def as_json(context: Context, failure: Failure) -> dict[str, Any]:
+def build_error_object(context: Context, failure: Failure) -> dict[str, Any]:
     """The value of ``error`` in JSON; null where something does not apply."""
     try:
-        profile = named_profile(context).value
+        profile = resolve_profile_name(context).value
     except Stop:  # the failure may be about the configuration itself
         profile = None
     values: dict[str, Any] = {
@@ -227,22 +227,22 @@ def as_json(context: Context, failure: Failure) -> dict[str, Any]:
     return {**values, "candidates": list(failure.candidates)} if failure.candidates else values
 
 
-def wants_json(context: Context) -> bool:
+def is_json_wanted(context: Context) -> bool:
     """Whether failures are shown as JSON: wherever the data would be, and among the lines of a log in JSON."""
     if context.words[:1] == ["serve"] and "--log json" in " ".join(context.words).replace("--log=", "--log "):
         return True
     wanted = context.options.format
-    return (context.env.get("DOCSHARE_FORMAT") if wanted is None else wanted) in _JSON_WORDS
+    return (context.env.get("DOCSHARE_FORMAT") if wanted is None else wanted) in _JSON_FORMATS
 
 
 def _flush_quietly(context: Context) -> None:
     try:
         context.stdout.flush()
     except (OSError, ValueError):
-        _forget_output(context)
+        _discard_output(context)
 
 
-def _forget_output(context: Context) -> None:
+def _discard_output(context: Context) -> None:
     """Point the closed pipe at the null device, so that the interpreter's own last flush stays silent."""
     with suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)

@@ -95,7 +95,7 @@ class ClosedPipe(BaseException):
     """The reader of standard output went away. Kept apart from a broken pipe to the server, which is a failure."""
 
 
-def problem_exit(problem: Problem, *, at_file_limit: bool = False) -> ExitCode:
+def problem_exit_code(problem: Problem, *, at_file_limit: bool = False) -> ExitCode:
     """The exit code of a problem document. ``at_file_limit``: the caller knows that a plan limit is the reason, which
     the server says with the code ``forbidden`` (section Errors)."""
     if problem.code == "plan_required" or (problem.status == 403 and at_file_limit):
@@ -112,7 +112,7 @@ def exit_code(error: BaseException) -> ExitCode:
     if isinstance(error, Stop):
         return error.exit
     if isinstance(error, Problem):
-        return problem_exit(error, at_file_limit=getattr(error, "at_file_limit", False))
+        return problem_exit_code(error, at_file_limit=getattr(error, "at_file_limit", False))
     return next((code for kind, code in _BY_KIND.items() if isinstance(error, kind)), ExitCode.ERROR)
 
 

@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, Any
 from docshare.client.client import Client
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.local_server import Door
+    from docshare.cli.framework.local_server import LocalServer
     from docshare.client.transport import Transport
 
-_GUESSERS = ("chardet", "charset_normalizer")
-_one_at_a_time = threading.Lock()  # uploads go out from several threads
+_ENCODING_DETECTORS = ("chardet", "charset_normalizer")
+_load_lock = threading.Lock()  # uploads go out from several threads
 
 
 def load_http_library() -> None:
     """Load ``requests``, unless that has happened. Both guessers can be imported afterwards by who wants one."""
-    with _one_at_a_time:
+    with _load_lock:
         if "requests" not in sys.modules:
-            _load_without_guessers()
+            _load_without_detectors()
 
 
-def _load_without_guessers() -> None:
+def _load_without_detectors() -> None:
     # Not undone at the end: that would undo what requests and urllib3 themselves set up for their warnings.
     warnings.filterwarnings("ignore", message="Unable to find acceptable character detection dependency")
-    hidden = [name for name in _GUESSERS if name not in sys.modules]
+    hidden = [name for name in _ENCODING_DETECTORS if name not in sys.modules]
     modules: dict[str, Any] = sys.modules  # None there makes an import fail as if it was not installed
     modules.update(dict.fromkeys(hidden))
     try:
@@ -44,7 +44,7 @@ def _load_without_guessers() -> None:
 class CommandClient(Client):
     """The client of a command: as it asks for the first time, it loads ``requests`` this way."""
 
-    def go_through(self, door: "Door") -> None:
+    def go_through(self, door: "LocalServer") -> None:
         """Reach the server by its ``door`` on this host; it is called what it was called before."""
         self._options = self._options._replace(door=(door.url, door.key))
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from docshare.cli.framework.context import binary
+from docshare.cli.framework.context import binary_stream
 from docshare.cli.framework.exits import ExitCode, Stop
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ def read_text(context: "Context", source: str, what: str) -> str:
         raise Stop(ExitCode.USAGE, f"{what}: cannot read {source}: {why}", code="local_file") from error
 
 
-def read_whole(context: "Context", source: str, what: str) -> bytes:
+def read_bytes(context: "Context", source: str, what: str) -> bytes:
     """The bytes of a file (``-``: stdin); Stop (2) naming ``what`` wanted them."""
     try:
         if source == STDIN:
-            return binary(context.stdin).read()
+            return binary_stream(context.stdin).read()
         with open(source, "rb") as file:
             return file.read()
     except OSError as error:

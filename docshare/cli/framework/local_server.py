@@ -9,14 +9,14 @@ from typing import NamedTuple
 from docshare.client.address import is_loopback, origin_of
 
 
-class Door(NamedTuple):
+class LocalServer(NamedTuple):
     """``url``: where the server answers on this host; ``key``: that of its data directory."""
 
     url: str
     key: str
 
 
-def door_of(data_dir: Path, origin: str, *, by_public_address: bool) -> Door | None:
+def read_local_server(data_dir: Path, origin: str, *, by_public_address: bool) -> LocalServer | None:
     """The door of the server at ``origin``, if it is the one that runs on ``data_dir`` now and answers on loopback.
 
     ``by_public_address``: ``origin`` may be its public one. None too where the files are not ours to read.
@@ -33,12 +33,12 @@ def door_of(data_dir: Path, origin: str, *, by_public_address: bool) -> Door | N
     except (OSError, ValueError, KeyError, TypeError):
         return None
     known = (origin_of(url), origin_of(public)) if by_public_address else (origin_of(url),)
-    if not key or origin not in known or not _answers_here(url) or not _is_held(data_dir / "lock"):
+    if not key or origin not in known or not _is_local_address(url) or not _is_held(data_dir / "lock"):
         return None
-    return Door(url, key)
+    return LocalServer(url, key)
 
 
-def _answers_here(url: str) -> bool:
+def _is_local_address(url: str) -> bool:
     from urllib.parse import urlsplit
 
     return is_loopback(urlsplit(url).hostname or "")

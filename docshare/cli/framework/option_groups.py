@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 
-class Collected:
+class OptionGroup:
     """Base of such a class; an object of it holds what was given, and for the rest the class has the defaults.
 
     Not a dataclass: writing and compiling its methods would be a tenth of what the help of a command takes.
@@ -24,10 +24,10 @@ class Collected:
                 yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-T = TypeVar("T", bound=Collected)
+T = TypeVar("T", bound=OptionGroup)
 
 
-def collecting(kind: type[T], name: str = "given") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def add_options(kind: type[T], name: str = "given") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate a command so that it takes the options of ``kind`` and gets their values as its parameter ``name``."""
     taken = list(kind.parameters())
 

@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 FORMATS = ("table", "plain", "csv", "tsv", "json", "jsonl", "ids")
-PROGRESS = ("auto", "bar", "plain", "json", "none")
-COLORS = ("always", "auto", "never")
+PROGRESS_MODES = ("auto", "bar", "plain", "json", "none")
+COLOR_MODES = ("always", "auto", "never")
 
 
-class Options(NamedTuple):
+class GlobalOptions(NamedTuple):
     """What was given on the command line; None or False where nothing was. Times in seconds."""
 
     profile: str | None = None

@@ -20,11 +20,11 @@ def confirm(context: "Context", question: str) -> None:
         return
     if not context.may_prompt:
         raise Stop(ExitCode.USAGE, f"this needs an answer: {question}", hint="Answer with --yes.", code="confirmation")
-    if _ask(context, f"{context.safe(question)} [y/N] ").lower() not in ("y", "yes"):
-        raise _declined()
+    if _prompt(context, f"{context.safe(question)} [y/N] ").lower() not in ("y", "yes"):
+        raise _declined_error()
 
 
-def in_words(client: "Client", file: str, word: str) -> str:
+def describe_file(client: "Client", file: str, word: str) -> str:
     """``offer.pdf (slug:deck)``: the name of the file ``file``, with the ``word`` that the user named it by; the word
     alone if the server does not show the file."""
     from docshare.client.errors import Refused
@@ -36,7 +36,7 @@ def in_words(client: "Client", file: str, word: str) -> str:
     return f"{name} ({word})" if name else word
 
 
-def confirm_severe(
+def confirm_irreversible(
     context: "Context", warning: str, names: Sequence[str], *, typed: str | None = None, count: int | None = None
 ) -> None:
     """Get consent for what cannot be undone.
@@ -51,14 +51,14 @@ def confirm_severe(
     if context.options.yes and (len(names) == 1 or count == len(names)):
         return
     if context.options.yes or not context.may_prompt:
-        raise Stop(ExitCode.USAGE, f"{warning} needs consent", hint=_how(names), code="confirmation")
+        raise Stop(ExitCode.USAGE, f"{warning} needs consent", hint=_build_hint(names), code="confirmation")
     word = names[0] if len(names) == 1 else str(len(names))
     context.err(warning, "warn")
-    if _ask(context, f"Type {context.safe(word)} to go on: ") != word:
-        raise _declined()
+    if _prompt(context, f"Type {context.safe(word)} to go on: ") != word:
+        raise _declined_error()
 
 
-def _how(names: Sequence[str]) -> str:
+def _build_hint(names: Sequence[str]) -> str:
     import shlex
 
     if len(names) == 1:
@@ -66,14 +66,14 @@ def _how(names: Sequence[str]) -> str:
     return f"Give --yes --count {len(names)}"
 
 
-def secret(context: "Context", question: str, *, instead: str) -> str:
+def prompt_secret(context: "Context", question: str, *, instead: str) -> str:
     """Ask for a secret without showing it; Stop (2) naming ``instead`` where nobody can answer."""
     if not context.may_prompt:
         raise Stop(ExitCode.USAGE, f"{question} cannot be asked here", hint=instead, code="prompt")
-    return hidden(context, f"{question}: ").strip()
+    return read_hidden(context, f"{question}: ").strip()
 
 
-def hidden(context: "Context", text: str) -> str:
+def read_hidden(context: "Context", text: str) -> str:
     """What is typed after ``text``, without being shown; Stop (2) if the input ends instead (Ctrl-D)."""
     import getpass
 
@@ -84,14 +84,14 @@ def hidden(context: "Context", text: str) -> str:
         raise Stop(ExitCode.USAGE, "nothing was typed; nothing was changed", code="declined") from None
 
 
-def _ask(context: "Context", text: str) -> str:
+def _prompt(context: "Context", text: str) -> str:
     context.err_raw(text)
     answer = context.stdin.readline()
     if not answer:
         context.err_raw("\n")
-        raise _declined()
+        raise _declined_error()
     return answer.strip()
 
 
-def _declined() -> Stop:
+def _declined_error() -> Stop:
     return Stop(ExitCode.USAGE, "not confirmed; nothing was changed", code="declined")

@@ -86,7 +86,7 @@ BY_COMMAND: dict[str, Scopes] = {
     "whoami": Scopes((_PROFILE,)),
     "auth status": Scopes((), (_PROFILE,)),
 }
-_SHORT = {
+_ALIASES = {
     "ls": "files list",
     "show": "files show",
     "rm": "files delete",
@@ -95,8 +95,8 @@ _SHORT = {
 }
 
 
-def scopes_of(words: Sequence[str]) -> Scopes | None:
+def find_scopes(words: Sequence[str]) -> Scopes | None:
     """What the command that ``words`` begin with needs, or None for one that uses no credential, or any."""
     one, two = words[:1], words[:2]
-    name = _SHORT.get(" ".join(one), "")
+    name = _ALIASES.get(" ".join(one), "")
     return BY_COMMAND.get(name) or BY_COMMAND.get(" ".join(two)) or BY_COMMAND.get(" ".join(one))

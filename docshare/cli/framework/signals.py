@@ -11,27 +11,27 @@ from typing import Any
 
 from docshare.cli.framework.exits import DeadlinePassed, Terminated
 
-_AGAIN = 0.01  # seconds between looks whether a signal that was lost can be raised again
-_LONGEST_S = 366 * 86_400.0  # no clock of the system takes every number
-_came: list[type[BaseException]] = []  # what the signals of this command raised
+_RETRY_INTERVAL = 0.01  # seconds between looks whether a signal that was lost can be raised again
+_MAX_DEADLINE = 366 * 86_400.0  # no clock of the system takes every number
+_received: list[type[BaseException]] = []  # what the signals of this command raised
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends the process at once
-    _came.append(Terminated)
+    _received.append(Terminated)
     raise Terminated
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _came.append(KeyboardInterrupt)
+    _received.append(KeyboardInterrupt)
     raise KeyboardInterrupt
 
 
-def raise_lost() -> None:
+def raise_lost_signal() -> None:
     """Raise what a signal raised before. For loops that run until one comes: a loop that still runs has lost it."""
-    if _came:
-        raise _came[-1]
+    if _received:
+        raise _received[-1]
 
 
 def _expire(_number: int, _frame: FrameType | None) -> None:
@@ -39,7 +39,7 @@ def _expire(_number: int, _frame: FrameType | None) -> None:
 
 
 @contextmanager
-def handled() -> Iterator[None]:
+def handle_signals() -> Iterator[None]:
     """Turn SIGINT, SIGTERM and the deadline into exceptions for the time of one command."""
     if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
@@ -48,9 +48,9 @@ def handled() -> Iterator[None]:
     if hasattr(signal, "SIGALRM"):
         handlers[signal.SIGALRM] = _expire
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    _came.clear()
+    _received.clear()
     hook = sys.unraisablehook
-    sys.unraisablehook = _raising_again(handlers, hook)
+    sys.unraisablehook = _make_unraisable_hook(handlers, hook)
     try:
         yield
     finally:
@@ -60,7 +60,7 @@ def handled() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _raising_again(handlers: dict[int, Any], otherwise: Callable[[Any], Any]) -> Callable[[Any], None]:
+def _make_unraisable_hook(handlers: dict[int, Any], otherwise: Callable[[Any], Any]) -> Callable[[Any], None]:
     """A hook for exceptions that Python drops, as it does in ``__del__`` and in callbacks of weak references. A signal
     that strikes just there would be lost with its exception and the command would run on, so it is raised once more."""
     numbers = {Terminated: signal.SIGTERM, KeyboardInterrupt: signal.SIGINT}
@@ -76,8 +76,8 @@ def _raising_again(handlers: dict[int, Any], otherwise: Callable[[Any], Any]) ->
 
         def again() -> None:
             while not over:  # what strikes inside this hook would be lost like the first
-                time.sleep(_AGAIN)
-            _strike(number)
+                time.sleep(_RETRY_INTERVAL)
+            _send_signal(number)
 
         try:
             signal.signal(number, handlers[number])
@@ -88,7 +88,7 @@ def _raising_again(handlers: dict[int, Any], otherwise: Callable[[Any], Any]) ->
     return hook
 
 
-def _strike(number: signal.Signals) -> None:
+def _send_signal(number: signal.Signals) -> None:
     if hasattr(signal, "pthread_kill"):  # wakes the main thread where it waits
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
@@ -96,7 +96,7 @@ def _strike(number: signal.Signals) -> None:
 
 
 @contextmanager
-def shielded() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """Let cleaning up end well: a first SIGINT or SIGTERM counts from the end of the block on. A second one, also
     after one that came before, ends the process at once."""
     if threading.current_thread() is not threading.main_thread():
@@ -124,4 +124,4 @@ def shielded() -> Iterator[None]:
 def set_deadline(seconds: float | None) -> None:
     """End the command with ``DeadlinePassed`` after that many seconds; 0 takes it back."""
     if seconds is not None and hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, min(seconds, _LONGEST_S))
+        signal.setitimer(signal.ITIMER_REAL, min(seconds, _MAX_DEADLINE))

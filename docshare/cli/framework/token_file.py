@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from docshare.cli.framework.connection import keep_secret
-from docshare.cli.framework.context import Context, binary
+from docshare.cli.framework.context import Context, binary_stream
 from docshare.cli.framework.exits import ExitCode, Stop
 
-_LONGEST = 16 * 1024  # bytes; no server takes more in a header
+_MAX_BYTES = 16 * 1024  # bytes; no server takes more in a header
 
 
 def read_token(ctx: Context, source: str, option: str) -> str:
@@ -16,15 +16,15 @@ def read_token(ctx: Context, source: str, option: str) -> str:
     """
     try:
         if source == "-":
-            raw = binary(ctx.stdin).read(_LONGEST + 1)
+            raw = binary_stream(ctx.stdin).read(_MAX_BYTES + 1)
         else:
             with Path(source).open("rb") as file:
-                raw = file.read(_LONGEST + 1)
+                raw = file.read(_MAX_BYTES + 1)
     except OSError as error:
         why = f"{option}: cannot read {source}: {error.strerror or error}"
         raise Stop(ExitCode.USAGE, why, code="local_file") from error
     token = raw.decode("utf-8", "replace").strip()
-    if not token or len(raw) > _LONGEST or not token.isascii() or not token.isprintable() or " " in token:
+    if not token or len(raw) > _MAX_BYTES or not token.isascii() or not token.isprintable() or " " in token:
         raise Stop(ExitCode.USAGE, f"{option}: {source} holds no token")
     return keep_secret(ctx, token)
 

@@ -8,77 +8,89 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import Stop
-from docshare.cli.local.completion_words import file_lines, file_name, safe_line, variant_lines, webhook_lines
-from docshare.cli.local.storage import locked, replace_file
+from docshare.cli.local.completion_words import (
+    cache_file_name,
+    format_file_lines,
+    format_line,
+    format_variant_lines,
+    format_webhook_lines,
+)
+from docshare.cli.local.storage import hold_lock, replace_file
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-_LAST = "last.json"
+_LAST_UPLOAD_FILE = "last.json"
 
 
-def remember_last(context: "Context", file: Mapping[str, Any]) -> None:
+def remember_last_upload(context: "Context", file: Mapping[str, Any]) -> None:
     """Keep ``uuid``, ``shortId`` and ``shareUrl`` of an upload as ``@last`` of the account in effect."""
-    _keep_last(context, _home(context), {key: file[key] for key in ("uuid", "shortId", "shareUrl") if key in file})
+    _store_last_upload(
+        context, _account_key(context), {key: file[key] for key in ("uuid", "shortId", "shareUrl") if key in file}
+    )
 
 
-def last(context: "Context") -> dict[str, Any] | None:
+def load_last_upload(context: "Context") -> dict[str, Any] | None:
     """The last upload of the account in effect, or None."""
-    found = _all_last(context).get(_home(context))
+    found = _load_all_last_uploads(context).get(_account_key(context))
     return found if isinstance(found, dict) and isinstance(found.get("uuid"), str) else None
 
 
-def move_last(context: "Context", account: str, old_origin: str, new_origin: str) -> None:
+def move_last_upload(context: "Context", account: str, old_origin: str, new_origin: str) -> None:
     """Keep ``@last`` of an account whose server is now reached at another origin."""
-    found = _all_last(context).get(f"{old_origin} {account}")
+    found = _load_all_last_uploads(context).get(f"{old_origin} {account}")
     if found and old_origin != new_origin:
-        _keep_last(context, f"{new_origin} {account}", found)
+        _store_last_upload(context, f"{new_origin} {account}", found)
 
 
-def _keep_last(context: "Context", home: str, kept: Mapping[str, Any]) -> None:
+def _store_last_upload(context: "Context", home: str, kept: Mapping[str, Any]) -> None:
     import json
 
-    with suppress(Stop), locked(context.state_dir / ".lock"):
-        rows = {name: row for name, row in _all_last(context).items() if " " in name}  # once they were kept by profile
-        replace_file(context.state_dir / _LAST, json.dumps({**rows, home: kept}, indent=2) + "\n", private=True)
+    with suppress(Stop), hold_lock(context.state_dir / ".lock"):
+        rows = {
+            name: row for name, row in _load_all_last_uploads(context).items() if " " in name
+        }  # once they were kept by profile
+        replace_file(
+            context.state_dir / _LAST_UPLOAD_FILE, json.dumps({**rows, home: kept}, indent=2) + "\n", private=True
+        )
 
 
-def _all_last(context: "Context") -> dict[str, Any]:
+def _load_all_last_uploads(context: "Context") -> dict[str, Any]:
     import json
 
     try:
-        data = json.loads((context.state_dir / _LAST).read_text(encoding="utf-8"))
+        data = json.loads((context.state_dir / _LAST_UPLOAD_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}
 
 
-def _home(context: "Context") -> str:
+def _account_key(context: "Context") -> str:
     """The account in effect and its server: ids of one mean nothing to another, whatever the profile is called."""
     return f"{context.connection.home} {context.connection.account}"
 
 
 def remember_files(context: "Context", files: Iterable[Mapping[str, Any]]) -> None:
     """Keep the ids of a file list for completion."""
-    _remember(context, "files", file_lines(files))
+    _store_completions(context, "files", format_file_lines(files))
 
 
 def remember_variants(context: "Context", variants: Iterable[Mapping[str, Any]]) -> None:
     """Keep the ids and labels of a list of variants for completion."""
-    _remember(context, "variants", variant_lines(variants))
+    _store_completions(context, "variants", format_variant_lines(variants))
 
 
 def remember_webhooks(context: "Context", webhooks: Iterable[Mapping[str, Any]]) -> None:
     """Keep the UUIDs and hosts of a list of webhooks for completion."""
-    _remember(context, "webhooks", webhook_lines(webhooks))
+    _store_completions(context, "webhooks", format_webhook_lines(webhooks))
 
 
-def _remember(context: "Context", kind: str, lines: Iterable[str]) -> None:
+def _store_completions(context: "Context", kind: str, lines: Iterable[str]) -> None:
     connection = context.connection
     name = str(connection.profile.value or "")
-    _write_words(context, file_name(kind, connection.home, connection.account), lines)
+    _write_completions(context, cache_file_name(kind, connection.home, connection.account), lines)
     if name and not connection.is_overridden:
-        _write_words(context, f"home-{name}", [f"{connection.home}\t{connection.account}"])
+        _write_completions(context, f"home-{name}", [f"{connection.home}\t{connection.account}"])
     with suppress(OSError):
         (context.cache_dir / "complete" / f"{kind}-{name}").unlink(missing_ok=True)  # once they were kept by profile
     if not context.options.profile and not context.env.get("DOCSHARE_PROFILE"):
@@ -90,7 +102,7 @@ def remember_online(context: "Context", profiles: Mapping[str, Mapping[str, Any]
     """Keep the names of the ``profiles`` for which completion may ask the server, which it does not look up itself."""
     names = [name for name, values in profiles.items() if values.get("complete_online")]
     if names or (context.cache_dir / "complete" / "online").is_file():
-        _write_words(context, "online", names)
+        _write_completions(context, "online", names)
 
 
 def forget_home(context: "Context", name: str) -> None:
@@ -101,15 +113,15 @@ def forget_home(context: "Context", name: str) -> None:
 
 def remember_profiles(context: "Context", urls: Mapping[str, str]) -> None:
     """Keep the names of the profiles for completion."""
-    _write_words(context, "profiles", [safe_line(name, url) for name, url in urls.items()])
+    _write_completions(context, "profiles", [format_line(name, url) for name, url in urls.items()])
 
 
 def remember_default(context: "Context", name: str) -> None:
     """Keep the name of the default profile for completion, which does not read the configuration."""
-    _write_words(context, "current", [name])
+    _write_completions(context, "current", [name])
 
 
-def _write_words(context: "Context", name: str, lines: Iterable[str]) -> None:
+def _write_completions(context: "Context", name: str, lines: Iterable[str]) -> None:
     path = context.cache_dir / "complete" / name
     text = "\n".join(lines) + "\n"
     with suppress(Stop, OSError):

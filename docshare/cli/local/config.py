@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.local.settings import SETTINGS
+from docshare.cli.local.settings import CONFIG_SETTINGS
 
 FILE_NAME = "config.toml"
 _TOP_LEVEL: dict[str, type] = {"profile": str, "profiles": dict}
 
 
-class Config(NamedTuple):
+class CliConfig(NamedTuple):
     """What the file says. ``profiles`` by name; ``strange``: remarks about keys nobody knows."""
 
     path: Path
@@ -24,17 +24,17 @@ class Config(NamedTuple):
     strange: tuple[str, ...] = ()
 
     @classmethod
-    def load(cls, directory: Path) -> "Config":
+    def load(cls, directory: Path) -> "CliConfig":
         """Read the file; a missing one is an empty one. Stop (2) if it is not TOML or a value has the wrong type."""
         path = directory / FILE_NAME
-        data = _parsed(path, read_text(path))
-        _check(path, data, _TOP_LEVEL, "")
+        data = _parse(path, read_text(path))
+        _check_types(path, data, _TOP_LEVEL, "")
         profiles = data.get("profiles", {})
         strange = [key for key in data if key not in _TOP_LEVEL]
         for name, values in profiles.items():
-            _check(path, {name: values}, {name: dict}, "profiles.")
-            _check(path, values, {key: row.kind for key, row in SETTINGS.items()}, f"profiles.{name}.")
-            strange += [f"profiles.{name}.{key}" for key in values if key not in SETTINGS]
+            _check_types(path, {name: values}, {name: dict}, "profiles.")
+            _check_types(path, values, {key: row.kind for key, row in CONFIG_SETTINGS.items()}, f"profiles.{name}.")
+            strange += [f"profiles.{name}.{key}" for key in values if key not in CONFIG_SETTINGS]
         return cls(path, data.get("profile"), profiles, tuple(strange))
 
 
@@ -48,7 +48,7 @@ def read_text(path: Path) -> str:
         raise Stop(ExitCode.USAGE, f"cannot read {path}: {error}") from error
 
 
-def _parsed(path: Path, text: str) -> dict[str, Any]:
+def _parse(path: Path, text: str) -> dict[str, Any]:
     if not text:
         return {}
     import tomllib
@@ -59,7 +59,7 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
         raise Stop(ExitCode.USAGE, f"{path}: {error}", hint="Correct the file by hand.") from error
 
 
-def _check(path: Path, values: Mapping[str, Any], kinds: Mapping[str, Any], prefix: str) -> None:
+def _check_types(path: Path, values: Mapping[str, Any], kinds: Mapping[str, Any], prefix: str) -> None:
     for key, kind in kinds.items():
         value = values.get(key)
         if value is None or (isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool)):
@@ -98,7 +98,7 @@ def use_profile(directory: Path, name: str) -> None:
     _edit(directory, lambda text, _: toml_edit.set_value(text, (), "profile", name))
 
 
-def forget_value(directory: Path, profile: str | None, key: str) -> None:
+def remove_value(directory: Path, profile: str | None, key: str) -> None:
     """Take the value of ``key`` out of a profile, or (None) out of the top of the file."""
     from docshare.cli.local import toml_edit
 
@@ -118,11 +118,11 @@ def remove_profile(directory: Path, name: str) -> None:
 
 
 def _edit(directory: Path, change: Callable[[str, Mapping[str, Any]], str]) -> None:
-    from docshare.cli.local.storage import locked, replace_file
+    from docshare.cli.local.storage import hold_lock, replace_file
 
     path = directory / FILE_NAME
-    with locked(directory / ".lock"):
+    with hold_lock(directory / ".lock"):
         text = read_text(path)
-        changed = change(text, _parsed(path, text))
+        changed = change(text, _parse(path, text))
         if changed != text:
             replace_file(path, changed)

@@ -43,10 +43,10 @@ def save(directory: Path, profile: str, credential: Credential | None) -> None:
     """Save the credential of a profile; None forgets it."""
     import json
 
-    from docshare.cli.local.storage import locked, replace_file
+    from docshare.cli.local.storage import hold_lock, replace_file
 
     path = directory / FILE_NAME
-    with locked(directory / ".lock"):
+    with hold_lock(directory / ".lock"):
         saved = _read(path)
         if credential is None:
             if saved.pop(profile, None) is None:
@@ -56,7 +56,7 @@ def save(directory: Path, profile: str, credential: Credential | None) -> None:
         replace_file(path, json.dumps({"version": 1, "profiles": saved}, indent=2) + "\n", private=True)
 
 
-def others_can_read(directory: Path) -> bool:
+def is_readable_by_others(directory: Path) -> bool:
     """Whether the file grants anything to group or others (not asked on Windows, where the profile folder protects)."""
     import os
 

@@ -17,13 +17,13 @@ _XDG = {
 _MAC = {"cache": "Library/Caches"}
 
 
-def directory(kind: str, env: Mapping[str, str], platform: str = sys.platform) -> str:
+def resolve_directory(kind: str, env: Mapping[str, str], platform: str = sys.platform) -> str:
     """The directory of ``kind`` (config, state, cache or data); ``DOCSHARE_<KIND>_DIR`` names it outright."""
     named = env.get(f"DOCSHARE_{kind.upper()}_DIR", "").strip()
     if named:
         return os.path.abspath(os.path.expanduser(named))
     if platform == "win32":
-        local = env.get("LOCALAPPDATA") or os.path.join(_home(env), "AppData", "Local")
+        local = env.get("LOCALAPPDATA") or os.path.join(_find_home(env), "AppData", "Local")
         return os.path.join(local, _APP, "Cache") if kind == "cache" else os.path.join(local, _APP)
     variable, folder = _XDG[kind]
     base = env.get(variable, "").strip()
@@ -31,8 +31,8 @@ def directory(kind: str, env: Mapping[str, str], platform: str = sys.platform) -
         return os.path.join(base, _APP)
     if platform == "darwin":
         folder = _MAC.get(kind, "Library/Application Support")
-    return os.path.join(_home(env), folder, _APP)
+    return os.path.join(_find_home(env), folder, _APP)
 
 
-def _home(env: Mapping[str, str]) -> str:
+def _find_home(env: Mapping[str, str]) -> str:
     return env.get("HOME") or os.path.expanduser("~")

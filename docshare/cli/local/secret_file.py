@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.local.storage import unwritable
+from docshare.cli.local.storage import write_error
 
 
 class SecretFile:
@@ -23,12 +23,12 @@ class SecretFile:
             os.write(self._descriptor, secret.encode() + b"\n")
             os.fsync(self._descriptor)
         except OSError as error:
-            raise unwritable(self.path, error) from error
+            raise write_error(self.path, error) from error
         self.kept = True
 
 
 @contextmanager
-def new_secret_file(path: Path) -> Iterator[SecretFile]:
+def create_secret_file(path: Path) -> Iterator[SecretFile]:
     """Make the file at ``path``; it is gone again unless something was kept in it. Stop (2) if there is one already, or
     it cannot be written."""
     try:
@@ -37,7 +37,7 @@ def new_secret_file(path: Path) -> Iterator[SecretFile]:
         hint = "Name a new one: it may hold the secret of another webhook."
         raise Stop(ExitCode.USAGE, f"{path} exists already", hint=hint) from None
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise write_error(path, error) from error
     file = SecretFile(path, descriptor)
     try:
         yield file

@@ -6,7 +6,7 @@ One order for all of them: option, then environment, then profile in ``config.to
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.terminal.text import seconds
+from docshare.cli.terminal.text import parse_duration
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 BUILT_IN_URL = "http://127.0.0.1:8787"  # where ``docshare serve`` listens
 
 
-class Value(NamedTuple):
+class SettingValue(NamedTuple):
     """A value and its origin, such as ``option --url``, ``env DOCSHARE_URL``, ``profile work`` or ``built-in``."""
 
     value: Any
     origin: str
 
 
-class Setting(NamedTuple):
+class ConfigSetting(NamedTuple):
     """``option``: the field of ``Options`` and its flag; ``env``: the variable; ``kind``: the type in a profile."""
 
     flag: str = ""
@@ -30,23 +30,23 @@ class Setting(NamedTuple):
     default: Any = None
 
 
-SETTINGS: dict[str, Setting] = {
-    "url": Setting("--url", "DOCSHARE_URL", default=BUILT_IN_URL),
-    "format": Setting("--format", "DOCSHARE_FORMAT"),
-    "timeout": Setting("--timeout", kind=(int, float, str), default=60.0),
-    "retries": Setting("--retries", kind=int, default=3),
-    "max_wait": Setting("--max-wait", kind=(int, float, str), default=120.0),
-    "allow_http": Setting("--allow-http", kind=bool, default=False),
-    "ca_bundle": Setting("--ca-bundle", "REQUESTS_CA_BUNDLE"),
-    "client_id": Setting(),
-    "token_command": Setting(),
-    "complete_online": Setting(kind=bool, default=False),
+CONFIG_SETTINGS: dict[str, ConfigSetting] = {
+    "url": ConfigSetting("--url", "DOCSHARE_URL", default=BUILT_IN_URL),
+    "format": ConfigSetting("--format", "DOCSHARE_FORMAT"),
+    "timeout": ConfigSetting("--timeout", kind=(int, float, str), default=60.0),
+    "retries": ConfigSetting("--retries", kind=int, default=3),
+    "max_wait": ConfigSetting("--max-wait", kind=(int, float, str), default=120.0),
+    "allow_http": ConfigSetting("--allow-http", kind=bool, default=False),
+    "ca_bundle": ConfigSetting("--ca-bundle", "REQUESTS_CA_BUNDLE"),
+    "client_id": ConfigSetting(),
+    "token_command": ConfigSetting(),
+    "complete_online": ConfigSetting(kind=bool, default=False),
 }
 
 
-def profile(context: "Context") -> Value:
+def resolve_profile(context: "Context") -> SettingValue:
     """The name of the profile in effect; None where none is set up. Stop (2) if one is named that does not exist."""
-    named = named_profile(context)
+    named = resolve_profile_name(context)
     if named.value is not None and named.value not in context.config.profiles:
         known = ", ".join(context.config.profiles) or "none yet"
         raise Stop(
@@ -57,35 +57,35 @@ def profile(context: "Context") -> Value:
     return named
 
 
-def named_profile(context: "Context") -> Value:
+def resolve_profile_name(context: "Context") -> SettingValue:
     """The name of the profile in effect, whether or not it exists."""
     if context.options.profile:
-        return Value(context.options.profile, "option --profile")
+        return SettingValue(context.options.profile, "option --profile")
     if context.env.get("DOCSHARE_PROFILE"):
-        return Value(context.env["DOCSHARE_PROFILE"], "env DOCSHARE_PROFILE")
+        return SettingValue(context.env["DOCSHARE_PROFILE"], "env DOCSHARE_PROFILE")
     if context.config.default_profile is not None:
-        return Value(context.config.default_profile, "config.toml")
-    return Value(None, "built-in")
+        return SettingValue(context.config.default_profile, "config.toml")
+    return SettingValue(None, "built-in")
 
 
-def find_seconds(context: "Context", name: str) -> float:
+def resolve_duration(context: "Context", name: str) -> float:
     """The value of a setting that is a time, in seconds; Stop (2) for a text that is none."""
-    found = find(context, name)
+    found = resolve_setting(context, name)
     try:
-        return seconds(f"{found.value:f}" if isinstance(found.value, float) else str(found.value))
+        return parse_duration(f"{found.value:f}" if isinstance(found.value, float) else str(found.value))
     except ValueError as error:
         raise Stop(ExitCode.USAGE, f"{name} ({found.origin}): {error}") from None
 
 
-def find(context: "Context", name: str) -> Value:
+def resolve_setting(context: "Context", name: str) -> SettingValue:
     """The value of a setting and its origin."""
-    setting = SETTINGS[name]
+    setting = CONFIG_SETTINGS[name]
     option = getattr(context.options, name, None)
     if option is not None and option is not False:
-        return Value(option, f"option {setting.flag}")
+        return SettingValue(option, f"option {setting.flag}")
     if setting.env and context.env.get(setting.env):
-        return Value(context.env[setting.env], f"env {setting.env}")
-    chosen = profile(context).value
+        return SettingValue(context.env[setting.env], f"env {setting.env}")
+    chosen = resolve_profile(context).value
     if chosen is not None and name in context.config.profiles[chosen]:
-        return Value(context.config.profiles[chosen][name], f"profile {chosen}")
-    return Value(setting.default, "built-in")
+        return SettingValue(context.config.profiles[chosen][name], f"profile {chosen}")
+    return SettingValue(setting.default, "built-in")

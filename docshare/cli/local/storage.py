@@ -13,10 +13,10 @@ def make_directory(path: Path) -> None:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise write_error(path, error) from error
 
 
-def unwritable(path: Path, error: OSError) -> Stop:
+def write_error(path: Path, error: OSError) -> Stop:
     """The refusal for a path that cannot be written."""
     return Stop(ExitCode.USAGE, f"cannot write {path}: {error.strerror or error}")
 
@@ -32,12 +32,12 @@ def replace_file(path: Path, content: str | bytes, *, private: bool = False) -> 
     temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
     try:
         _write(temporary, content.encode() if isinstance(content, str) else content)
-        _keep_identity(temporary, target, private)
+        _copy_ownership(temporary, target, private)
         os.replace(temporary, target)
     except OSError as error:
         with suppress(OSError):
             temporary.unlink()
-        raise unwritable(path, error) from error
+        raise write_error(path, error) from error
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -48,7 +48,7 @@ def _write(path: Path, content: bytes) -> None:
         os.fsync(out.fileno())
 
 
-def _keep_identity(temporary: Path, target: Path, private: bool) -> None:
+def _copy_ownership(temporary: Path, target: Path, private: bool) -> None:
     try:
         old = target.stat()
     except FileNotFoundError:
@@ -61,7 +61,7 @@ def _keep_identity(temporary: Path, target: Path, private: bool) -> None:
 
 
 @contextmanager
-def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
+def hold_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
     """Hold the lock file ``path`` for this process; yields False if ``wait`` is off and somebody else holds it.
 
     The kernel drops the lock with the process, so a crash leaves nothing to clean up.
@@ -70,7 +70,7 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise write_error(path, error) from error
     try:
         yield _lock(descriptor, wait)
     finally:

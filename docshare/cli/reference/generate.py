@@ -9,19 +9,19 @@ from pathlib import Path
 from docshare.cli.commands.completion import SCRIPTS
 from docshare.cli.completion import scripts
 from docshare.cli.reference import man
-from docshare.cli.reference.tree import resolved
+from docshare.cli.reference.tree import load_tree
 
-_TOP = Path(__file__).parents[3]
+_SOURCE_ROOT = Path(__file__).parents[3]
 
 
-def files() -> dict[str, str]:
+def generate_files() -> dict[str, str]:
     """Every generated file by its path below the source tree."""
-    root = resolved()
-    made = {f"man/{path}": text for path, text in man.pages(root).items()}
-    return made | {f"completions/{name}": scripts.script(shell, root) for shell, name in SCRIPTS.items()}
+    root = load_tree()
+    made = {f"man/{path}": text for path, text in man.render_pages(root).items()}
+    return made | {f"completions/{name}": scripts.render_script(shell, root) for shell, name in SCRIPTS.items()}
 
 
-def differences(made: Mapping[str, str], top: Path) -> list[str]:
+def find_differences(made: Mapping[str, str], top: Path) -> list[str]:
     """Paths that are missing, differ, or are there without being generated."""
     found = {
         str(path.relative_to(top))
@@ -35,9 +35,9 @@ def differences(made: Mapping[str, str], top: Path) -> list[str]:
     return sorted({*changed, *(found ^ made.keys())})
 
 
-def write(made: Mapping[str, str], top: Path) -> None:
+def write_files(made: Mapping[str, str], top: Path) -> None:
     """Write what differs, and delete what is no longer made."""
-    for path in differences(made, top):
+    for path in find_differences(made, top):
         if path in made:
             (top / path).parent.mkdir(parents=True, exist_ok=True)
             (top / path).write_text(made[path], encoding="utf-8")
@@ -47,10 +47,10 @@ def write(made: Mapping[str, str], top: Path) -> None:
 
 def main(argv: list[str]) -> int:
     """Write the files; with ``--check`` only tell which differ, and fail if any does."""
-    made = files()
-    changed = differences(made, _TOP)
+    made = generate_files()
+    changed = find_differences(made, _SOURCE_ROOT)
     if argv != ["--check"]:
-        write(made, _TOP)
+        write_files(made, _SOURCE_ROOT)
     for path in changed:
         print(path)  # noqa: T201
     return 1 if changed and argv == ["--check"] else 0

@@ -5,76 +5,89 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from docshare.cli import topics
-from docshare.cli.framework.scopes import scopes_of
+from docshare.cli.framework.scopes import find_scopes
 from docshare.cli.reference.tree import Command, Option
 from docshare.cli.terminal.output import Spec
 
 _EDITION = "2026-11-21"  # of the texts, set by hand: the same tree must give the same pages on any day
-_EXIT = "0 on success, 2 on wrong usage; docshare\\-exit\\-codes(7) has all the others."
+_EXIT_STATUS = "0 on success, 2 on wrong usage; docshare\\-exit\\-codes(7) has all the others."
 
 
-def pages(root: Command) -> dict[str, str]:
+def render_pages(root: Command) -> dict[str, str]:
     """Every page by its path below ``man/``: ``man1/docshare-files-list.1`` and so on."""
-    made = {f"man1/{name_of(command)}.1": _command_page(command) for command in root.walk()}
-    made |= {f"man7/docshare-{topic}.7": _topic_page(topic, 7) for topic in topics.TOPICS}
-    return {**made, "man5/docshare-config.5": _topic_page("config", 5)}
+    made = {f"man1/{page_name(command)}.1": _render_command(command) for command in root.walk()}
+    made |= {f"man7/docshare-{topic}.7": _render_topic(topic, 7) for topic in topics.TOPICS}
+    return {**made, "man5/docshare-config.5": _render_topic("config", 5)}
 
 
-def name_of(command: Command) -> str:
+def page_name(command: Command) -> str:
     """The name of a command's page."""
     return "-".join(("docshare", *command.path))
 
 
-def _command_page(command: Command) -> str:
+def _render_command(command: Command) -> str:
     first, _, rest = command.help.partition("\n")
     text, examples = _split_examples(rest)
     parts = [
-        _title(name_of(command), 1, first),
-        [".SH SYNOPSIS", *_synopsis(command)],
-        [".SH DESCRIPTION", *_short_for(command), *(_prose(text) or _lines(first))],
-        _section("COMMANDS", (line for child in command.children for line in _item(_child(child), child.summary))),
-        _section("OPTIONS", (line for option in command.options for line in _item(_names(option), _about(option)))),
-        [".SH OUTPUT", *_output(command.spec)] if not command.children else [],
-        _scopes(command),
-        [".SH EXIT STATUS", _EXIT] if not command.children else [],
-        [".SH EXAMPLES", *_literal(examples)] if examples else [],
-        [".SH SEE ALSO", ",\n".join(_see_also(command))],
+        _render_title(page_name(command), 1, first),
+        [".SH SYNOPSIS", *_render_synopsis(command)],
+        [".SH DESCRIPTION", *_describe_alias(command), *(_render_prose(text) or _wrap(first))],
+        _render_section(
+            "COMMANDS",
+            (line for child in command.children for line in _render_item(_render_reference(child), child.summary)),
+        ),
+        _render_section(
+            "OPTIONS",
+            (
+                line
+                for option in command.options
+                for line in _render_item(_render_names(option), _describe_option(option))
+            ),
+        ),
+        [".SH OUTPUT", *_describe_output(command.spec)] if not command.children else [],
+        _render_scopes(command),
+        [".SH EXIT STATUS", _EXIT_STATUS] if not command.children else [],
+        [".SH EXAMPLES", *_render_literal(examples)] if examples else [],
+        [".SH SEE ALSO", ",\n".join(_list_references(command))],
     ]
     return "\n".join(line for part in parts for line in part) + "\n"
 
 
-def _topic_page(topic: str, section: int) -> str:
+def _render_topic(topic: str, section: int) -> str:
     first, _, rest = topics.load(topic).partition("\n")
-    body = list(_topic_body(rest.strip("\n").split("\n")))
+    body = list(_render_topic_body(rest.strip("\n").split("\n")))
     see = [".SH SEE ALSO", "\\fBdocshare\\fR(1)"]
-    return "\n".join([*_title(f"docshare-{topic}", section, first), ".SH DESCRIPTION", *body, *see]) + "\n"
+    return "\n".join([*_render_title(f"docshare-{topic}", section, first), ".SH DESCRIPTION", *body, *see]) + "\n"
 
 
-def _short_for(command: Command) -> list[str]:
-    return [f"Short for {_bold('-'.join(('docshare', *command.same_as)))}(1).", ".PP"] if command.same_as else []
+def _describe_alias(command: Command) -> list[str]:
+    return [f"Short for {_render_bold('-'.join(('docshare', *command.same_as)))}(1).", ".PP"] if command.same_as else []
 
 
-def _title(name: str, section: int, summary: str) -> list[str]:
+def _render_title(name: str, section: int, summary: str) -> list[str]:
     return [
         '.\\" Written by: python -m docshare.cli.reference',
-        f'.TH {_text(name.upper())} {section} {_EDITION} docshare "docshare manual"',
+        f'.TH {_escape(name.upper())} {section} {_EDITION} docshare "docshare manual"',
         ".SH NAME",
-        *_lines(f"{name} - {summary.rstrip('.')}"),
+        *_wrap(f"{name} - {summary.rstrip('.')}"),
     ]
 
 
-def _text(text: str) -> str:
+def _escape(text: str) -> str:
     """Words as roff input: nothing in them is a request or an escape, and hyphens can be copied."""
-    return _guarded(text.replace("\\", "\\e").replace("-", "\\-"))
+    return _escape_line_start(text.replace("\\", "\\e").replace("-", "\\-"))
 
 
-def _guarded(line: str) -> str:
+def _escape_line_start(line: str) -> str:
     return f"\\&{line}" if line.startswith((".", "'")) else line
 
 
-def _lines(text: str) -> list[str]:
+def _wrap(text: str) -> list[str]:
     """Prose as roff input lines of at most 78 bytes or one word."""
-    return [_guarded(line) for line in textwrap.wrap(_text(text), 78, break_long_words=False, break_on_hyphens=False)]
+    return [
+        _escape_line_start(line)
+        for line in textwrap.wrap(_escape(text), 78, break_long_words=False, break_on_hyphens=False)
+    ]
 
 
 def _split_examples(text: str) -> tuple[str, list[str]]:
@@ -84,98 +97,98 @@ def _split_examples(text: str) -> tuple[str, list[str]]:
     return before.strip(), lines
 
 
-def _prose(text: str) -> list[str]:
+def _render_prose(text: str) -> list[str]:
     lines: list[str] = []
     for paragraph in filter(None, (part.strip() for part in text.split("\n\n"))):
         lines += [".PP"] if lines else []
-        lines += _lines(" ".join(paragraph.split()))
+        lines += _wrap(" ".join(paragraph.split()))
     return lines
 
 
-def _literal(lines: Sequence[str]) -> list[str]:
-    return [".EX", *(_text(line) for line in lines), ".EE"]
+def _render_literal(lines: Sequence[str]) -> list[str]:
+    return [".EX", *(_escape(line) for line in lines), ".EE"]
 
 
-def _section(name: str, lines: Iterable[str]) -> list[str]:
+def _render_section(name: str, lines: Iterable[str]) -> list[str]:
     body = list(lines)
     return [f".SH {name}", *body] if body else []
 
 
-def _item(term: str, meaning: str) -> Iterator[str]:
-    yield from (".TP", term, *(_lines(meaning) or ["\\&"]))
+def _render_item(term: str, meaning: str) -> Iterator[str]:
+    yield from (".TP", term, *(_wrap(meaning) or ["\\&"]))
 
 
-def _bold(text: str) -> str:
-    return f"\\fB{_text(text)}\\fR"
+def _render_bold(text: str) -> str:
+    return f"\\fB{_escape(text)}\\fR"
 
 
-def _child(child: Command) -> str:
-    return f"{_bold(name_of(child))}(1)"
+def _render_reference(child: Command) -> str:
+    return f"{_render_bold(page_name(child))}(1)"
 
 
-def _names(option: Option) -> str:
-    names = ", ".join(_bold(name) for name in option.names)
-    return f"{names} \\fI{_text(option.metavar)}\\fR" if option.metavar else names
+def _render_names(option: Option) -> str:
+    names = ", ".join(_render_bold(name) for name in option.names)
+    return f"{names} \\fI{_escape(option.metavar)}\\fR" if option.metavar else names
 
 
-def _about(option: Option) -> str:
+def _describe_option(option: Option) -> str:
     default = f" The default is {option.default}." if option.default else ""
     env = f" Environment: {option.env}." if option.env else ""
     return f"{option.help}{default}{env}"
 
 
-def _synopsis(command: Command) -> list[str]:
-    words = [_bold(" ".join(("docshare", *command.path)))]
+def _render_synopsis(command: Command) -> list[str]:
+    words = [_render_bold(" ".join(("docshare", *command.path)))]
     if command.options:
         words.append("[\\fIOPTIONS\\fR]")
     if command.children:
         words.append("\\fICOMMAND\\fR")
     for argument in command.arguments:
-        name = f"\\fI{_text(argument.metavar)}\\fR" + ("..." if argument.many else "")
+        name = f"\\fI{_escape(argument.metavar)}\\fR" + ("..." if argument.many else "")
         words.append(name if argument.required else f"[{name}]")
     return [" ".join(words)]
 
 
-def _output(spec: Spec | None) -> list[str]:
+def _describe_output(spec: Spec | None) -> list[str]:
     if spec is None:
         return ["See docshare\\-formatting(7)."]
     lines = []
     if spec.plain:
-        lines += _lines(f"In a pipe: tab-separated {', '.join(spec.plain)}.")
+        lines += _wrap(f"In a pipe: tab-separated {', '.join(spec.plain)}.")
     if spec.known_fields():
         lines += [".PP"] if lines else []
-        lines += [f"Fields for {_bold('--fields')}:", *_lines(f"{', '.join(spec.known_fields())}.")]
+        lines += [f"Fields for {_render_bold('--fields')}:", *_wrap(f"{', '.join(spec.known_fields())}.")]
     lines += [".PP"] if lines else []
     return [*lines, "Shapes and their options are explained in docshare\\-formatting(7)."]
 
 
-def _scopes(command: Command) -> list[str]:
-    found = None if command.children else scopes_of(command.path)
-    return [] if found is None else [".SH SCOPES", *_lines(str(found).removeprefix("Scopes: "))]
+def _render_scopes(command: Command) -> list[str]:
+    found = None if command.children else find_scopes(command.path)
+    return [] if found is None else [".SH SCOPES", *_wrap(str(found).removeprefix("Scopes: "))]
 
 
-def _see_also(command: Command) -> Iterator[str]:
+def _list_references(command: Command) -> Iterator[str]:
     for parent in (command.path[:-1],) if command.path else ():
-        yield f"{_bold('-'.join(('docshare', *parent)))}(1)"
+        yield f"{_render_bold('-'.join(('docshare', *parent)))}(1)"
     for topic in ("global", "formatting", "exit-codes", "environment", "files"):
-        yield f"{_bold(f'docshare-{topic}')}(7)"
-    yield f"{_bold('docshare-config')}(5)"
+        yield f"{_render_bold(f'docshare-{topic}')}(7)"
+    yield f"{_render_bold('docshare-config')}(5)"
 
 
-def _topic_body(lines: Sequence[str]) -> Iterator[str]:
+def _render_topic_body(lines: Sequence[str]) -> Iterator[str]:
     """Roff for the little notation of the topics: headings, rows of term and meaning, examples, prose."""
     block, last = "", "heading"
     for line in lines:
-        kind = _kind(line, block)
+        kind = _classify_line(line, block)
         if block == "example" and kind != "example":
             yield ".EE"
-        yield from _roff(line, kind, block, last)
+        yield from _render_line(line, kind, block, last)
         block, last = kind, kind or last
     if block == "example":
         yield ".EE"
 
 
-def _kind(line: str, block: str) -> str:
+def _classify_line(line: str, block: str) -> str:
     if not line:
         return ""
     if line.startswith("# "):
@@ -185,22 +198,22 @@ def _kind(line: str, block: str) -> str:
     return "row" if line.startswith("  ") else "prose"
 
 
-def _roff(line: str, kind: str, block: str, last: str) -> Iterator[str]:
+def _render_line(line: str, kind: str, block: str, last: str) -> Iterator[str]:
     """``block``: the kind of the line before; ``last``: of the last line that was not empty."""
     match kind:
         case "heading":
-            yield f".SS {_text(line[2:])}"
+            yield f".SS {_escape(line[2:])}"
         case "row":
             term, _, meaning = line.strip().partition("  ")
-            yield from (".TP", _bold(term))
+            yield from (".TP", _render_bold(term))
             if meaning:
-                yield from _lines(meaning.strip())
+                yield from _wrap(meaning.strip())
         case "example":
             if block != "example":
                 yield from ([] if last == "heading" else [".PP"])
                 yield ".EX"
-            yield _text(line[4:])
+            yield _escape(line[4:])
         case "prose" | "meaning":
             if kind == "prose" and block == "" and last != "heading":
                 yield ".PP"
-            yield from _lines(line.strip())
+            yield from _wrap(line.strip())

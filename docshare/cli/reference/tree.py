@@ -12,8 +12,8 @@ from docshare.cli.commands.events.selection import ALL
 from docshare.cli.commands.readership.sections import SECTIONS
 from docshare.cli.commands.settings import declarations
 from docshare.cli.commands.settings.clear_apply_copy import CLEAR_WORDS
-from docshare.cli.framework.app import build, spec_of
-from docshare.cli.framework.options import COLORS, FORMATS, PROGRESS
+from docshare.cli.framework.app import build_command, get_spec
+from docshare.cli.framework.options import COLOR_MODES, FORMATS, PROGRESS_MODES
 from docshare.cli.main import REGISTRY, app
 from docshare.cli.terminal.output import Spec
 from docshare.cli.topics import TOPICS
@@ -24,10 +24,10 @@ from docshare.contract.webhooks import ACTIVITY_KINDS, DELIVERY_STATES, KINDS
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
 # What completes a value: a fixed list of words, or words that ``docshare __complete KIND`` knows.
-_WORDS = {
+_CHOICES = {
     "FORMAT": FORMATS,
-    "WHEN": COLORS,
-    "HOW": PROGRESS,
+    "WHEN": COLOR_MODES,
+    "HOW": PROGRESS_MODES,
     "SHELL": SHELLS,
     "TOPIC": TOPICS,
     "GROUP": tuple(GROUPS),
@@ -37,7 +37,7 @@ _WORDS = {
     "METHOD": METHODS,
     "CONFIG": KEYS,
     "SECTION": tuple(SECTIONS),
-    "KEY=VALUE": declarations.completions(),
+    "KEY=VALUE": declarations.list_completions(),
     "TYPE": (*FEEDS, ALL),
     "EVENT": ACTIVITY_KINDS,
     "CHECK": tuple(CHECKS),
@@ -45,11 +45,11 @@ _WORDS = {
     "STATE": DELIVERY_STATES,
     "WORD": tuple(dict.fromkeys((*CLEAR_WORDS, *declarations.ROWS))),
 }
-_CACHED = {"FILE": "files", "VARIANT": "variants", "WEBHOOK": "webhooks", "PROFILE": "profiles"}
-_PATHS = ("PATH", "DIR", "F", "F.png", "F.html", "LOCAL", "BODY", "OUT", "IN")
+_CACHED_KINDS = {"FILE": "files", "VARIANT": "variants", "WEBHOOK": "webhooks", "PROFILE": "profiles"}
+_PATH_METAVARS = ("PATH", "DIR", "F", "F.png", "F.html", "LOCAL", "BODY", "OUT", "IN")
 
 
-class Value(NamedTuple):
+class ValueCompletion(NamedTuple):
     """How a value is completed: ``words``, cached words of a ``kind``, or both; or (``path``) a local file."""
 
     words: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Option(NamedTuple):
     help: str
     default: str
     env: str
-    value: Value | None
+    value: ValueCompletion | None
 
 
 class Argument(NamedTuple):
@@ -75,7 +75,7 @@ class Argument(NamedTuple):
     help: str
     required: bool
     many: bool
-    value: Value
+    value: ValueCompletion
 
 
 class Command(NamedTuple):
@@ -101,32 +101,32 @@ class Command(NamedTuple):
             yield from child.walk()
 
 
-def resolved() -> Command:
+def load_tree() -> Command:
     """The whole tree, every module loaded."""
-    return _command(build(app), ())
+    return _build_command(build_command(app), ())
 
 
 def global_options() -> tuple[Option, ...]:
     """The options of the root; no command is loaded for it."""
-    return tuple(_option(param) for param in build(app).params if _is_option(param))
+    return tuple(_build_option(param) for param in build_command(app).params if _is_option(param))
 
 
-def _command(command: Any, path: tuple[str, ...]) -> Command:
+def _build_command(command: Any, path: tuple[str, ...]) -> Command:
     names = command.list_commands(None) if hasattr(command, "list_commands") else []
-    children = tuple(_command(command.get_command(None, name), (*path, name)) for name in names)
+    children = tuple(_build_command(command.get_command(None, name), (*path, name)) for name in names)
     stub = next((stub for stub in REGISTRY if path == (stub.name,) and stub.inner), None)
     return Command(
         path=path,
-        help=_plain(command.help),
-        options=tuple(_option(param) for param in command.params if _is_option(param)),
-        arguments=tuple(_argument(param) for param in command.params if param.param_type_name == "argument"),
+        help=_strip_marks(command.help),
+        options=tuple(_build_option(param) for param in command.params if _is_option(param)),
+        arguments=tuple(_build_argument(param) for param in command.params if param.param_type_name == "argument"),
         children=children,
-        spec=spec_of(command),
+        spec=get_spec(command),
         same_as=(stub.module.split(".")[3], stub.inner) if stub else (),
     )
 
 
-def _plain(text: str | None) -> str:
+def _strip_marks(text: str | None) -> str:
     """Help text without the marks that keep Click from rewrapping the examples."""
     return (text or "").replace("\b\n", "").strip()
 
@@ -135,30 +135,35 @@ def _is_option(param: Any) -> bool:
     return param.param_type_name == "option" and not param.hidden
 
 
-def _option(param: Any) -> Option:
+def _build_option(param: Any) -> Option:
     takes_value = not (param.is_flag or param.count)
     metavar = (param.metavar or str(param.type.name).upper()) if takes_value else ""
     names = sorted((*param.opts, *param.secondary_opts), key=lambda name: not name.startswith("--"))
     env = param.envvar if isinstance(param.envvar, str) else ""
     return Option(
-        tuple(names), metavar, param.help or "", _default(param), env, _value(metavar) if takes_value else None
+        tuple(names),
+        metavar,
+        param.help or "",
+        _format_default(param),
+        env,
+        _build_value_completion(metavar) if takes_value else None,
     )
 
 
-def _default(param: Any) -> str:
+def _format_default(param: Any) -> str:
     shown = param.default if not callable(param.default) else None
     return "" if shown in (None, False, True, (), [], "") or param.count else str(shown)
 
 
-def _argument(param: Any) -> Argument:
+def _build_argument(param: Any) -> Argument:
     metavar = re.sub(r"[\[\]{}]|\.\.\.", "", param.metavar or param.name.upper())
     local = (param.metavar or "").startswith("[FILE")
-    value = Value(path=True) if local else _value(metavar)
+    value = ValueCompletion(path=True) if local else _build_value_completion(metavar)
     return Argument(metavar, param.help or "", param.required, param.nargs == -1, value)
 
 
-def _value(metavar: str) -> Value:
+def _build_value_completion(metavar: str) -> ValueCompletion:
     names = metavar.split("|")
-    words = next((tuple(_WORDS[name]) for name in names if name in _WORDS), ())
-    kind = next((_CACHED[name] for name in names if name in _CACHED), "")
-    return Value(words, kind, path=metavar in _PATHS)
+    words = next((tuple(_CHOICES[name]) for name in names if name in _CHOICES), ())
+    kind = next((_CACHED_KINDS[name] for name in names if name in _CACHED_KINDS), "")
+    return ValueCompletion(words, kind, path=metavar in _PATH_METAVARS)

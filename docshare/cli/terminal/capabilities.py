@@ -8,7 +8,7 @@ _ROLES = {"ok": "32", "warn": "33", "error": "1;31", "dim": "2", "id": "36", "bo
 _ASCII = {"…": "...", "·": "-", "✓": "ok", "✗": "x", "→": "->", "█": "#", "░": "-"}
 
 
-def on(env: Mapping[str, str], name: str) -> bool:
+def is_enabled(env: Mapping[str, str], name: str) -> bool:
     """Whether a switch of the environment is set; empty and ``0`` mean off."""
     return env.get(name, "") not in ("", "0")
 
@@ -31,28 +31,30 @@ class Screen(NamedTuple):
         return char if self.unicode else _ASCII.get(char, "?")
 
 
-def screen(stream: TextIO, tty: bool, env: Mapping[str, str], color: str | None) -> Screen:
+def detect_screen(stream: TextIO, tty: bool, env: Mapping[str, str], color: str | None) -> Screen:
     """The facts of one stream. ``color`` is the value of ``--color`` (always, auto, never) or None."""
     encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-")
     return Screen(
         tty=tty,
-        color=_wants_color(tty, env, color),
+        color=_is_color_wanted(tty, env, color),
         unicode=encoding in ("utf-8", "utf8"),
-        width=_width(stream, env),
+        width=_detect_width(stream, env),
     )
 
 
-def _wants_color(tty: bool, env: Mapping[str, str], color: str | None) -> bool:
+def _is_color_wanted(tty: bool, env: Mapping[str, str], color: str | None) -> bool:
     if color in ("always", "never"):
         return color == "always"
-    if env.get("NO_COLOR") or on(env, "DOCSHARE_NO_COLOR"):  # any value of NO_COLOR counts, as no-color.org asks
+    if env.get("NO_COLOR") or is_enabled(
+        env, "DOCSHARE_NO_COLOR"
+    ):  # any value of NO_COLOR counts, as no-color.org asks
         return False
-    if on(env, "FORCE_COLOR") or on(env, "CLICOLOR_FORCE"):
+    if is_enabled(env, "FORCE_COLOR") or is_enabled(env, "CLICOLOR_FORCE"):
         return True
     return tty and env.get("CLICOLOR") != "0" and env.get("TERM") != "dumb"
 
 
-def _width(stream: TextIO, env: Mapping[str, str]) -> int:
+def _detect_width(stream: TextIO, env: Mapping[str, str]) -> int:
     columns = env.get("COLUMNS", "")
     if columns.isascii() and columns.isdigit() and int(columns) > 0:
         return int(columns)

@@ -13,13 +13,13 @@ _SHADES = "·░▒▓█"
 _SHADES_ASCII = ".:+*#"
 
 
-def sparkline(values: Sequence[float], screen: "Screen") -> str:
+def draw_sparkline(values: Sequence[float], screen: "Screen") -> str:
     """One character per value, the highest for the largest; what is above 0 is never drawn as 0 is."""
     marks = _SPARKS if screen.unicode else _SPARKS_ASCII
-    return "".join(marks[_step(value, max(values), len(marks) - 1)] for value in values)
+    return "".join(marks[_scale(value, max(values), len(marks) - 1)] for value in values)
 
 
-def bar(value: float, largest: float, width: int, screen: "Screen") -> str:
+def draw_bar(value: float, largest: float, width: int, screen: "Screen") -> str:
     """A bar of up to ``width`` cells, full for ``largest``; above 0 it is never empty."""
     if value <= 0 or largest <= 0:
         return ""
@@ -31,13 +31,13 @@ def bar(value: float, largest: float, width: int, screen: "Screen") -> str:
     return _EIGHTHS[-1] * whole + (_EIGHTHS[rest - 1] if rest else "")
 
 
-def shades(values: Sequence[float], largest: float, screen: "Screen") -> str:
+def draw_shades(values: Sequence[float], largest: float, screen: "Screen") -> str:
     """One character per value, darker for more; what is above 0 is never drawn as 0 is."""
     marks = _SHADES if screen.unicode else _SHADES_ASCII
-    return "".join(marks[_step(value, largest, len(marks) - 1)] for value in values)
+    return "".join(marks[_scale(value, largest, len(marks) - 1)] for value in values)
 
 
-def _step(value: float, largest: float, steps: int) -> int:
+def _scale(value: float, largest: float, steps: int) -> int:
     if value <= 0 or largest <= 0:
         return 0
     return min(max(round(value / largest * steps), 1), steps)

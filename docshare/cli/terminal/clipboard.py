@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-_SECONDS = 5
+_TIMEOUT_S = 5
 
 
-def copy(context: "Context", text: str) -> bool:
+def copy_text(context: "Context", text: str) -> bool:
     """Put ``text`` on the clipboard; False if there is no way to."""
-    for command in _commands(context):
+    for command in _list_commands(context):
         program = shutil.which(command[0], path=context.env.get("PATH"))
-        if program is not None and _fed([program, *command[1:]], text):
+        if program is not None and _run_with_input([program, *command[1:]], text):
             return True
     if not context.stderr_tty:
         return False
@@ -25,7 +25,7 @@ def copy(context: "Context", text: str) -> bool:
     return True
 
 
-def _commands(context: "Context") -> list[list[str]]:
+def _list_commands(context: "Context") -> list[list[str]]:
     if sys.platform == "darwin":
         return [["pbcopy"]]
     if sys.platform == "win32":
@@ -36,7 +36,7 @@ def _commands(context: "Context") -> list[list[str]]:
     return commands
 
 
-def _fed(command: list[str], text: str) -> bool:
+def _run_with_input(command: list[str], text: str) -> bool:
     try:
         # These programs stay behind to serve the clipboard, so they must not hold on to our output.
         done = subprocess.run(
@@ -44,7 +44,7 @@ def _fed(command: list[str], text: str) -> bool:
             input=text.encode(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=_SECONDS,
+            timeout=_TIMEOUT_S,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.options import FORMATS
-from docshare.cli.local.settings import find
+from docshare.cli.local.settings import resolve_setting
 from docshare.cli.terminal.text import clean
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Spec(NamedTuple):
         return tuple(dict.fromkeys((*self.plain, *self.fields)))
 
 
-class FieldsWanted(Exception):
+class FieldNamesRequest(Exception):
     """``--fields ?``: ``names`` are what the command could print."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
@@ -64,7 +64,7 @@ class FieldsWanted(Exception):
         super().__init__()
 
 
-def dig(row: Any, key: str) -> Any:
+def get_nested(row: Any, key: str) -> Any:
     """The value under a dotted key, or None."""
     for part in key.split("."):
         if isinstance(row, Mapping):
@@ -76,12 +76,12 @@ def dig(row: Any, key: str) -> Any:
     return row
 
 
-def value_of(row: Mapping[str, Any], key: str) -> Any:
+def get_value(row: Mapping[str, Any], key: str) -> Any:
     """The value of a row under ``key`` itself, as selected keys are stored, else under the dotted key, or None."""
-    return row[key] if key in row else dig(row, key)
+    return row[key] if key in row else get_nested(row, key)
 
 
-def cell(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """A value as scripts get it: absent is empty, words and numbers bare, anything deeper as compact JSON."""
     if value is None:
         return ""
@@ -102,10 +102,10 @@ class Emitter:
     def __init__(self, context: "Context", spec: Spec) -> None:
         self._ctx = context
         self._spec = spec
-        self._format = chosen_format(context)
-        self._fields = chosen_fields(context, spec)
-        self._query = compiled_query(context.options.query)
-        self._template = compiled_template(context.options.template, () if self._query else spec.known_fields())
+        self._format = resolve_format(context)
+        self._fields = resolve_fields(context, spec)
+        self._query = compile_query(context.options.query)
+        self._template = compile_template(context.options.template, () if self._query else spec.known_fields())
         self._begun = False
         if self._format == "ids" and not spec.id:
             raise Stop(ExitCode.USAGE, "this command has no ids to print; use another --format")
@@ -131,7 +131,7 @@ class Emitter:
         self._keep(data)
         data = self._asked(data)
         if self._template is not None:
-            self._print_lines(self._template(row) for row in as_rows(data))
+            self._print_lines(self._template(row) for row in normalize_rows(data))
         elif self._format == "json":
             self._ctx.print(self._json(data, pretty=self._ctx.stdout_tty))
         elif self._format == "jsonl":
@@ -156,7 +156,7 @@ class Emitter:
         self._ctx.flush()
 
     def _keep(self, data: Any) -> None:
-        for row in as_rows(data) if self._spec.once else ():
+        for row in normalize_rows(data) if self._spec.once else ():
             self._ctx.unsent += [str(row[key]) for key in self._spec.once if row.get(key)]
 
     def _asked(self, data: Any) -> Any:
@@ -169,7 +169,7 @@ class Emitter:
         return self._picked(data)
 
     def _picked(self, row: Any) -> Any:
-        found = {key: dig(row, key) for key in self._fields}
+        found = {key: get_nested(row, key) for key in self._fields}
         return {key: value for key, value in found.items() if value is not None}
 
     def _print_lines(self, lines: Iterable[str]) -> None:
@@ -178,7 +178,7 @@ class Emitter:
 
     def _json(self, data: Any, *, pretty: bool = False) -> str:
         ascii_only = self._ctx.stdout_tty or not self._ctx.out_screen.unicode
-        return json_text(data, ascii_only=ascii_only, pretty=pretty)
+        return format_json(data, ascii_only=ascii_only, pretty=pretty)
 
     def _table(self, data: Any) -> None:
         from docshare.cli.terminal import table
@@ -186,10 +186,10 @@ class Emitter:
         if isinstance(data, Mapping) and self._spec.human is not None and not self._reshaped:
             self._print_lines(self._spec.human(data, self._ctx))
         elif isinstance(data, Mapping):
-            self._print_lines(table.pairs(self._columns([data]), data, self._ctx))
+            self._print_lines(table.render_pairs(self._columns([data]), data, self._ctx))
         elif data or not self._spec.empty:
-            rows = as_rows(data)
-            self._print_lines(table.lines(self._columns(rows), rows, self._ctx))
+            rows = normalize_rows(data)
+            self._print_lines(table.render_table(self._columns(rows), rows, self._ctx))
         elif self._spec.empty:
             self._ctx.note(self._spec.empty)
 
@@ -205,14 +205,16 @@ class Emitter:
         return tuple(known.get(key, Column(key, clean(key).upper(), flexible=True)) for key in keys)
 
     def _flat(self, data: Any) -> None:
-        rows = as_rows(data)
+        rows = normalize_rows(data)
         if self._format == "ids":
-            self._print_lines(cell(dig(row, self._spec.id)) for row in rows)
+            self._print_lines(format_cell(get_nested(row, self._spec.id)) for row in rows)
         elif isinstance(data, Mapping) and self._format == "plain" and not self._fields and not self._bare:
             first = () if self._reshaped else self._spec.plain
             keys = dict.fromkeys((*first, *(key for key in data if not _is_spread(data[key], key, first))))
-            found = {key: value_of(data, key) for key in keys}
-            self._print_lines(f"{clean(key)}\t{cell(value)}" for key, value in found.items() if value is not None)
+            found = {key: get_value(data, key) for key in keys}
+            self._print_lines(
+                f"{clean(key)}\t{format_cell(value)}" for key, value in found.items() if value is not None
+            )
         else:
             self._delimited(rows)
 
@@ -232,13 +234,13 @@ class Emitter:
             self._line(keys)
         self._begun = True
         for row in rows:
-            self._line([value_of(row, key) for key in keys])
+            self._line([get_value(row, key) for key in keys])
 
     def _line(self, values: Sequence[Any]) -> None:
         if self._format == "csv":
-            self._ctx.print(csv_line(values, raw=self._ctx.options.raw_csv))
+            self._ctx.print(format_csv_line(values, raw=self._ctx.options.raw_csv))
         else:
-            self._ctx.print("\t".join(cell(value) for value in values))
+            self._ctx.print("\t".join(format_cell(value) for value in values))
 
 
 def _is_spread(value: Any, key: str, keys: Sequence[str]) -> bool:
@@ -246,14 +248,14 @@ def _is_spread(value: Any, key: str, keys: Sequence[str]) -> bool:
     return isinstance(value, Mapping) and bool(value) and all(f"{key}.{below}" in keys for below in value)
 
 
-def as_rows(data: Any) -> list[Any]:
+def normalize_rows(data: Any) -> list[Any]:
     """Anything as a list of mappings: a bare value becomes ``{"value": it}``, a list ``{"0": .., "1": ..}``."""
     if data is None:
         return []
-    return [_as_row(row) for row in (data if isinstance(data, list) else [data])]
+    return [_normalize_row(row) for row in (data if isinstance(data, list) else [data])]
 
 
-def _as_row(row: Any) -> Mapping[str, Any]:
+def _normalize_row(row: Any) -> Mapping[str, Any]:
     if isinstance(row, Mapping):
         return row
     if isinstance(row, list):
@@ -261,19 +263,19 @@ def _as_row(row: Any) -> Mapping[str, Any]:
     return {"value": row}
 
 
-def json_text(data: Any, *, ascii_only: bool, pretty: bool = False) -> str:
+def format_json(data: Any, *, ascii_only: bool, pretty: bool = False) -> str:
     """``data`` as JSON. On a terminal only ASCII, so that no character of it can steer the terminal."""
     import json
 
     shape: dict[str, Any] = {"indent": 2} if pretty else {"separators": (",", ":")}
     if not ascii_only:
         text = json.dumps(data, ensure_ascii=False, **shape)
-        if _encodable(text):
+        if _is_encodable(text):
             return text
     return json.dumps(data, ensure_ascii=True, **shape)
 
 
-def _encodable(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:  # a lone surrogate out of "\ud800" in the server's JSON
@@ -281,39 +283,41 @@ def _encodable(text: str) -> bool:
     return True
 
 
-def csv_line(values: Sequence[Any], *, raw: bool) -> str:
+def format_csv_line(values: Sequence[Any], *, raw: bool) -> str:
     """One line of CSV. Texts come from readers and may start like a formula; a quote keeps a spreadsheet from running
     it, unless ``raw``."""
     import csv
     import io
 
     out = io.StringIO()
-    csv.writer(out, lineterminator="").writerow(cell(value) if raw else neutral(value) for value in values)
+    csv.writer(out, lineterminator="").writerow(
+        format_cell(value) if raw else escape_formula(value) for value in values
+    )
     return out.getvalue()
 
 
-def neutral(value: Any) -> str:
+def escape_formula(value: Any) -> str:
     """A cell whose text a spreadsheet takes for a text, even if it starts like a formula."""
     from docshare.contract import sheets
 
-    text = cell(value)
+    text = format_cell(value)
     return f"'{text}" if isinstance(value, str) and sheets.starts_formula(value) else text
 
 
-def says_json(context: "Context") -> bool:
+def is_json_requested(context: "Context") -> bool:
     """Whether this very line asks for JSON: what prints a text and no rows heeds nothing else, or a profile that likes
     JSON would spoil the scripts and manuals of its owner."""
     return context.options.format in ("json", "jsonl")
 
 
-def chosen_format(context: "Context") -> str:
+def resolve_format(context: "Context") -> str:
     """The format in effect: option, then environment, then profile, then what suits the stream."""
     options = context.options
     if options.template is not None and options.format is not None:
         raise Stop(ExitCode.USAGE, "--template and --format (or --json) exclude each other")
     if options.format is not None:
         return options.format
-    setting = find(context, "format")
+    setting = resolve_setting(context, "format")
     if setting.value is not None and options.query is None:
         if setting.value not in FORMATS:
             raise Stop(
@@ -327,12 +331,12 @@ def chosen_format(context: "Context") -> str:
     return "table" if context.stdout_tty else "plain"
 
 
-def chosen_fields(context: "Context", spec: Spec) -> tuple[str, ...]:
+def resolve_fields(context: "Context", spec: Spec) -> tuple[str, ...]:
     """The keys asked for with ``--fields``; Stop (2) for a key that the command does not have."""
     if not context.options.fields:
         return ()
     if context.options.fields.strip() == "?":
-        raise FieldsWanted(spec.known_fields())
+        raise FieldNamesRequest(spec.known_fields())
     keys = tuple(key.strip() for key in context.options.fields.split(",") if key.strip())
     known = spec.known_fields()
     strange = [key for key in keys if known and key.split(".")[0] not in known]
@@ -341,7 +345,7 @@ def chosen_fields(context: "Context", spec: Spec) -> tuple[str, ...]:
     return keys
 
 
-def compiled_query(text: str | None, flag: str = "--query") -> Any:
+def compile_query(text: str | None, flag: str = "--query") -> Any:
     """The JMESPath expression given with ``flag``, or None; Stop (2) if it is not one."""
     if text is None:
         return None
@@ -351,7 +355,7 @@ def compiled_query(text: str | None, flag: str = "--query") -> Any:
     try:
         return jmespath.compile(text)
     except JMESPathError as error:
-        raise Stop(ExitCode.USAGE, f"bad {flag}: {_reason(error)}", hint="See: docshare help query.") from None
+        raise Stop(ExitCode.USAGE, f"bad {flag}: {_extract_reason(error)}", hint="See: docshare help query.") from None
 
 
 def run_query(query: Any, data: Any, flag: str = "--query") -> Any:
@@ -361,23 +365,25 @@ def run_query(query: Any, data: Any, flag: str = "--query") -> Any:
     try:
         return query.search(data)
     except JMESPathError as error:
-        raise Stop(ExitCode.USAGE, f"{flag} failed: {_reason(error)}", hint="See: docshare help query.") from None
+        raise Stop(
+            ExitCode.USAGE, f"{flag} failed: {_extract_reason(error)}", hint="See: docshare help query."
+        ) from None
 
 
-def _reason(error: Exception) -> str:
+def _extract_reason(error: Exception) -> str:
     """The first line of what jmespath says; below it draws the expression with an arrow."""
     said = str(error).partition("\n")[0].removeprefix("Invalid jmespath expression: ").removesuffix(", for expression:")
     return said.removesuffix(":").strip()
 
 
-def compiled_template(text: str | None, known: Sequence[str] = ()) -> Callable[[Any], str] | None:
+def compile_template(text: str | None, known: Sequence[str] = ()) -> Callable[[Any], str] | None:
     """What draws a row as ``--template`` says, or None; Stop (2) for a template with a stray brace, and for a key that
     is not ``known``, where anything is."""
     if text is None:
         return None
-    from docshare.cli.terminal.template import parse
+    from docshare.cli.terminal.template import parse_template
 
-    pieces = parse(text)
+    pieces = parse_template(text)
     heads = {key.partition(".")[0] for key in known}
     strange = next((key for literal, key in pieces if not literal and heads and key.split(".")[0] not in heads), None)
     if strange is not None:
@@ -386,4 +392,4 @@ def compiled_template(text: str | None, known: Sequence[str] = ()) -> Callable[[
         near = get_close_matches(strange, known)
         hint = f"Did you mean {{{near[0]}}}?" if near else f"Fields: {', '.join(known)}."
         raise Stop(ExitCode.USAGE, f"--template: no such field: {strange}", hint=hint)
-    return lambda row: "".join(piece if literal else cell(dig(row, piece)) for literal, piece in pieces)
+    return lambda row: "".join(piece if literal else format_cell(get_nested(row, piece)) for literal, piece in pieces)

@@ -5,21 +5,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from docshare.cli.terminal.text import cell_width, clean, clip, human_duration, human_size
+from docshare.cli.terminal.text import cell_width, clean, clip, format_duration, format_size
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-_REDRAW = 0.1  # seconds between two drawings of the bar
-_QUIET_START = 10.0  # seconds of silence before the first plain line
-_LINE_EVERY = 30.0  # seconds, and
+_REDRAW_INTERVAL = 0.1  # seconds between two drawings of the bar
+_FIRST_LINE_AFTER = 10.0  # seconds of silence before the first plain line
+_LINE_INTERVAL = 30.0  # seconds, and
 _LINE_STEP = 0.25  # this much more done: both must have passed for the next plain line
-_BAR = 24  # cells
-_STAGE_EVERY = {"bar": 1.0, "plain": 30.0}  # seconds between two signs that a stage goes on
+_BAR_WIDTH = 24  # cells
+_STAGE_INTERVALS = {"bar": 1.0, "plain": 30.0}  # seconds between two signs that a stage goes on
 _CLEAR = "\r\x1b[K"
 
 
-def mode(context: "Context") -> str:
+def select_mode(context: "Context") -> str:
     """How progress is shown now: bar, plain, json or none."""
     if context.options.quiet:
         return "none"
@@ -35,7 +35,7 @@ class Progress:
 
     def __init__(self, context: "Context", label: str, total: int | None, *, counted: bool = False) -> None:
         self._ctx = context
-        self._amount: Callable[[int], str] = str if counted else human_size
+        self._amount: Callable[[int], str] = str if counted else format_size
         self._counted = counted
         self._label = clean(label)
         self._total = total
@@ -45,9 +45,11 @@ class Progress:
         self._stage_over = threading.Event()
         self._watch: threading.Thread | None = None
         self._staging = threading.Lock()  # uploads that run side by side share one progress
-        self._mode = mode(context)
+        self._mode = select_mode(context)
         self._began = context.monotonic()
-        self._drawn = self._began - _REDRAW if self._mode == "bar" else self._began + _QUIET_START - _LINE_EVERY
+        self._drawn = (
+            self._began - _REDRAW_INTERVAL if self._mode == "bar" else self._began + _FIRST_LINE_AFTER - _LINE_INTERVAL
+        )
         self._drawn_share = -1.0
         self._visible = False
 
@@ -74,7 +76,7 @@ class Progress:
                 self._draw()
             elif self._mode == "json":
                 self._say_json()
-            if words and self._mode in _STAGE_EVERY:
+            if words and self._mode in _STAGE_INTERVALS:
                 self._watch = threading.Thread(target=self._watch_stage, args=(self._stage_over,), daemon=True)
                 self._watch.start()
 
@@ -87,7 +89,7 @@ class Progress:
             self._visible = False
 
     def _watch_stage(self, over: threading.Event) -> None:
-        while not over.wait(_STAGE_EVERY[self._mode]):
+        while not over.wait(_STAGE_INTERVALS[self._mode]):
             if self._mode == "bar":
                 self._draw()
             else:
@@ -102,14 +104,14 @@ class Progress:
     def _staged(self) -> str:
         """The stage, and from its first second on for how long it has been going on."""
         elapsed = int((self._ctx.monotonic() - self._stage_began) * 1000)
-        return f"{self._stage}, {human_duration(elapsed)}" if self._stage and elapsed >= 1000 else self._stage
+        return f"{self._stage}, {format_duration(elapsed)}" if self._stage and elapsed >= 1000 else self._stage
 
     def _tick(self) -> None:
         now = self._ctx.monotonic()
-        if self._mode == "bar" and now - self._drawn >= _REDRAW:
+        if self._mode == "bar" and now - self._drawn >= _REDRAW_INTERVAL:
             self._drawn = now
             self._draw()
-        elif self._mode in ("plain", "json") and now - self._drawn >= _LINE_EVERY and self._grown():
+        elif self._mode in ("plain", "json") and now - self._drawn >= _LINE_INTERVAL and self._grown():
             self._drawn, self._drawn_share = now, self._share
             if self._mode == "json":
                 self._say_json()
@@ -132,16 +134,16 @@ class Progress:
     def _rate(self) -> str:
         elapsed = max(self._ctx.monotonic() - self._began, 0.001)
         rate = self._done / elapsed
-        left = human_duration(int((self._total - self._done) / rate * 1000)) if self._total and rate > 0 else ""
-        speed = "" if self._counted else f"{human_size(int(rate))}/s"
+        left = format_duration(int((self._total - self._done) / rate * 1000)) if self._total and rate > 0 else ""
+        speed = "" if self._counted else f"{format_size(int(rate))}/s"
         return ", ".join(filter(None, (speed, left and f"{left} left")))
 
     def _draw(self) -> None:
         screen = self._ctx.err_screen
         tail = self._staged() or (self._rate() if self._done else "")
         if self._total:
-            filled = int(self._share * _BAR)
-            bar = screen.glyph("█") * filled + screen.glyph("░") * (_BAR - filled)
+            filled = int(self._share * _BAR_WIDTH)
+            bar = screen.glyph("█") * filled + screen.glyph("░") * (_BAR_WIDTH - filled)
             tail = f"{bar} {self._share:4.0%}  {tail}"
         elif not self._stage:
             tail = f"{self._amount(self._done)}  {tail}"
@@ -159,7 +161,7 @@ class Progress:
 
 
 @contextmanager
-def shown(context: "Context", label: str, total: int | None, *, counted: bool = False) -> Iterator[Progress]:
+def show_progress(context: "Context", label: str, total: int | None, *, counted: bool = False) -> Iterator[Progress]:
     """Progress for the time of a block; the bar is gone afterwards, whatever happens."""
     progress = Progress(context, label, total, counted=counted)
     try:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.terminal.text import cell_width, human_duration, human_size, local_time, relative
+from docshare.cli.terminal.text import cell_width, format_duration, format_local_time, format_relative_time, format_size
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from docshare.cli.terminal.output import Column
 
 _GAP = 2
-_NARROWEST = 8  # cells that a flexible column keeps
-_READABLE = 12  # cells below which another column is left out instead
+_MIN_WIDTH = 8  # cells that a flexible column keeps
+_MIN_READABLE_WIDTH = 12  # cells below which another column is left out instead
 _STYLES = {"ok": "green", "warn": "yellow", "error": "bold red", "dim": "dim", "id": "cyan", "bold": "bold"}
 
 
-def lines(columns: "Sequence[Column]", rows: Sequence[Mapping[str, Any]], context: "Context") -> Iterator[str]:
+def render_table(columns: "Sequence[Column]", rows: Sequence[Mapping[str, Any]], context: "Context") -> Iterator[str]:
     """A header and one line per row; a column that is empty in every row is left out."""
-    cells = {column: [shown(column, row, context) for row in rows] for column in columns}
+    cells = {column: [render_cell(column, row, context) for row in rows] for column in columns}
     cells = {column: texts for column, texts in cells.items() if any(texts) or not rows}
-    return (line.rstrip() for line in _drawn(cells, context.out_screen).splitlines())
+    return (line.rstrip() for line in _draw(cells, context.out_screen).splitlines())
 
 
-def _drawn(cells: "dict[Column, list[str]]", screen: "Screen") -> str:
+def _draw(cells: "dict[Column, list[str]]", screen: "Screen") -> str:
     from io import StringIO
 
     from rich.cells import cell_len
@@ -33,7 +33,7 @@ def _drawn(cells: "dict[Column, list[str]]", screen: "Screen") -> str:
     from rich.text import Text
 
     widths = {column: max(map(cell_len, (column.title, *texts))) for column, texts in cells.items()}
-    kept, width = _fitted(widths, screen.width)
+    kept, width = _fit_columns(widths, screen.width)
     table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="dim")
     for column, least in kept.items():
         # Rich takes room only from columns that may wrap; the texts in them say that they are cut instead.
@@ -53,9 +53,9 @@ def _drawn(cells: "dict[Column, list[str]]", screen: "Screen") -> str:
     return paper.getvalue() if screen.unicode else paper.getvalue().replace("…", "~")
 
 
-def pairs(columns: "Sequence[Column]", row: Mapping[str, Any], context: "Context") -> Iterator[str]:
+def render_pairs(columns: "Sequence[Column]", row: Mapping[str, Any], context: "Context") -> Iterator[str]:
     """One object as aligned pairs of title and value; empty values are left out."""
-    cells = [(column, shown(column, row, context)) for column in columns]
+    cells = [(column, render_cell(column, row, context)) for column in columns]
     kept = [(column, text) for column, text in cells if text]
     width = max((cell_width(column.title) for column, _ in kept), default=0)
     screen = context.out_screen
@@ -64,48 +64,52 @@ def pairs(columns: "Sequence[Column]", row: Mapping[str, Any], context: "Context
         yield f"{label}  {screen.paint(column.role, text)}"
 
 
-def shown(column: "Column", row: Mapping[str, Any], context: "Context") -> str:
+def render_cell(column: "Column", row: Mapping[str, Any], context: "Context") -> str:
     """The text of one cell."""
-    from docshare.cli.terminal.output import cell, value_of
+    from docshare.cli.terminal.output import format_cell, get_value
 
     if column.show is not None:
-        return cell(column.show(row))
-    value = value_of(row, column.key)
+        return format_cell(column.show(row))
+    value = get_value(row, column.key)
     if column.kind == "flag":
         return {True: "yes", False: "no"}.get(value, "")
     if isinstance(value, bool) or value is None:
-        return cell(value)
-    if isinstance(value, int) and column.kind in _NUMBERS:
-        return _NUMBERS[column.kind](value)
+        return format_cell(value)
+    if isinstance(value, int) and column.kind in _NUMBER_FORMATS:
+        return _NUMBER_FORMATS[column.kind](value)
     if isinstance(value, str) and column.kind in ("when", "moment"):
-        return _time(column.kind, value, context) or cell(value)
-    return cell(value)
+        return _format_time(column.kind, value, context) or format_cell(value)
+    return format_cell(value)
 
 
-_NUMBERS = {"size": human_size, "duration": human_duration}
+_NUMBER_FORMATS = {"size": format_size, "duration": format_duration}
 
 
-def _time(kind: str, value: str, context: "Context") -> str:
+def _format_time(kind: str, value: str, context: "Context") -> str:
     moment = parse_instant(value)
     if moment is None:
         return ""
-    away = relative(moment, context.now())
-    return away if kind == "when" else f"{local_time(moment)} ({away})"
+    away = format_relative_time(moment, context.now())
+    return away if kind == "when" else f"{format_local_time(moment)} ({away})"
 
 
-def _fitted(widths: "dict[Column, int]", room: int) -> "tuple[dict[Column, int], int]":
+def _fit_columns(widths: "dict[Column, int]", room: int) -> "tuple[dict[Column, int], int]":
     """The columns that fit, the least important gone first, each with the least width it may get; and the width to
     draw them in, which is more than ``room`` where nothing is left to cut."""
     kept = dict(widths)
-    while len(kept) > 1 and _together(_least(kept, _READABLE)) > room and any(column.rank for column in kept):
+    while (
+        len(kept) > 1
+        and _total_width(_limit_widths(kept, _MIN_READABLE_WIDTH)) > room
+        and any(column.rank for column in kept)
+    ):
         del kept[max(kept, key=lambda column: column.rank)]
-    least = _least(kept, _NARROWEST)
-    return least, max(room, _together(least))
+    least = _limit_widths(kept, _MIN_WIDTH)
+    return least, max(room, _total_width(least))
 
 
-def _least(widths: "dict[Column, int]", flexible: int) -> "dict[Column, int]":
+def _limit_widths(widths: "dict[Column, int]", flexible: int) -> "dict[Column, int]":
     return {column: min(width, flexible) if column.flexible else width for column, width in widths.items()}
 
 
-def _together(widths: "dict[Column, int]") -> int:
+def _total_width(widths: "dict[Column, int]") -> int:
     return sum(widths.values()) + _GAP * (len(widths) - 1)

@@ -10,7 +10,7 @@ _TOKEN = re.compile(
 )
 
 
-def parse(text: str) -> list[tuple[bool, str]]:
+def parse_template(text: str) -> list[tuple[bool, str]]:
     """The pieces of a template: ``(True, literal text)`` or ``(False, dotted key)``. Stop (2) for a stray brace."""
     pieces: list[tuple[bool, str]] = []
     for match in _TOKEN.finditer(text):
@@ -23,11 +23,11 @@ def parse(text: str) -> list[tuple[bool, str]]:
         if match["key"]:
             pieces.append((False, match["key"]))
         else:
-            pieces.append((True, _literal(match)))
+            pieces.append((True, _unescape(match)))
     return pieces
 
 
-def _literal(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     if match["brace"]:
         return match["brace"][0]
     if match["escape"]:

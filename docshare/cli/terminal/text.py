@@ -3,9 +3,9 @@
 import re
 import time
 
-_UNITS = ("kB", "MB", "GB", "TB")
-_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_NAMED = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_SIZE_UNITS = ("kB", "MB", "GB", "TB")
+_UNIT_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def clean(text: str, *, multiline: bool = False) -> str:
@@ -16,18 +16,18 @@ def clean(text: str, *, multiline: bool = False) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(_visible(char, multiline) for char in text)
+    return "".join(_escape(char, multiline) for char in text)
 
 
-def _visible(char: str, multiline: bool) -> str:
+def _escape(char: str, multiline: bool) -> str:
     if char.isprintable() or (multiline and char in "\n\t"):
         return char
     import unicodedata
 
     if unicodedata.category(char) == "Zs":
         return char
-    if char in _NAMED:
-        return _NAMED[char]
+    if char in _ESCAPES:
+        return _ESCAPES[char]
     point = ord(char)
     if point < 0x100:
         return f"\\x{point:02x}"
@@ -61,53 +61,53 @@ def clip(text: str, width: int, mark: str = "…") -> str:
     return ("".join(kept) + mark)[: max(width, 0)]
 
 
-def human_size(size: int) -> str:
+def format_size(size: int) -> str:
     """``4.2 MB``: binary sizes, as the limits of the specification count them."""
     if size < 1024:
         return f"{size} B"
-    value, unit = size / 1024, _UNITS[0]
-    for unit in _UNITS:
-        if value < 1023.5 or unit == _UNITS[-1]:
+    value, unit = size / 1024, _SIZE_UNITS[0]
+    for unit in _SIZE_UNITS:
+        if value < 1023.5 or unit == _SIZE_UNITS[-1]:
             break
         value /= 1024
     return f"{value:.1f} {unit}" if value < 9.95 else f"{value:.0f} {unit}"
 
 
-def unlike_sizes(one: int, other: int) -> tuple[str, str]:
+def format_distinct_sizes(one: int, other: int) -> tuple[str, str]:
     """Two different sizes drawn so that they differ: with their bytes where ``human_size`` rounds both to the same."""
-    drawn = human_size(one), human_size(other)
+    drawn = format_size(one), format_size(other)
     if drawn[0] != drawn[1]:
         return drawn
     return f"{drawn[0]} ({one:,} bytes)", f"{drawn[1]} ({other:,} bytes)"
 
 
-def human_duration(millis: int) -> str:
+def format_duration(millis: int) -> str:
     """``1m 42s``: at most two units; below a second ``0s``."""
     from docshare.contract.wire import spoken  # here, since it loads datetime and most commands say no duration
 
     return spoken(millis // 1000)
 
 
-def exact_duration(millis: int) -> str:
+def format_exact_duration(millis: int) -> str:
     """``1m 42.3s``: as ``human_duration``, with tenths of a second below an hour, so that parts add up to their sum."""
     minutes, tenths = divmod(round(millis / 100), 600)
     if minutes >= 60:
-        return human_duration(millis)
+        return format_duration(millis)
     return f"{minutes}m {tenths / 10:04.1f}s" if minutes else f"{tenths / 10:.1f}s"
 
 
-def pages_in_words(count: int) -> str:
+def format_page_count(count: int) -> str:
     """``1 page``, ``12 pages``."""
     return f"{count} page" if count == 1 else f"{count} pages"
 
 
-def relative(millis: int, now: int) -> str:
+def format_relative_time(millis: int, now: int) -> str:
     """``3 days ago``, ``in 2 h``; a local date beyond 30 days either way. Both in milliseconds since 1970."""
     away = abs(now - millis) // 1000
     if away < 45:
         return "just now" if millis <= now else "in moments"
     if away >= 30 * 86_400:
-        return local_time(millis)[:10]
+        return format_local_time(millis)[:10]
     if away < 3600:
         amount = f"{max(1, round(away / 60))} min"
     elif away < 2 * 86_400:
@@ -117,14 +117,14 @@ def relative(millis: int, now: int) -> str:
     return f"{amount} ago" if millis <= now else f"in {amount}"
 
 
-def local_time(millis: int) -> str:
+def format_local_time(millis: int) -> str:
     """``2026-11-21 09:00`` in the time zone of this machine."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(millis / 1000))
 
 
-def seconds(text: str) -> float:
+def parse_duration(text: str) -> float:
     """Read ``90``, ``90s``, ``5m``, ``1.5h``, ``7d`` as seconds; raises ValueError for anything else."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)?", text.strip(), re.ASCII)
     if match is None:
         raise ValueError(f"{text!r} is not a duration such as 30s, 5m or 2h")
-    return float(match[1]) * _SECONDS[match[2] or "s"]
+    return float(match[1]) * _UNIT_SECONDS[match[2] or "s"]

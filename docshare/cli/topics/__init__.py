@@ -42,13 +42,13 @@ def load(topic: str) -> str:
     return "\n".join(line for group in lines for line in group) + "\n"
 
 
-def summary(topic: str) -> str:
+def read_summary(topic: str) -> str:
     """The first line of a topic."""
     with open(Path(__file__).parent / f"{topic}.txt", encoding="utf-8") as lines:
         return lines.readline().strip()
 
 
-def rows(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+def render_rows(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
     """``  term  meaning`` lines, aligned and wrapped; a term that is too long gets a line of its own."""
     table = list(pairs)
     indent = min(max(len(term) for term, _ in table), 22) + 4
@@ -61,31 +61,33 @@ def rows(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield from (" " * indent + line for line in lines)
 
 
-def _exit_codes() -> Iterator[str]:
+def _render_exit_codes() -> Iterator[str]:
     from docshare.cli.framework.exits import MEANINGS
 
-    return rows((str(int(code)), meaning) for code, meaning in MEANINGS.items())
+    return render_rows((str(int(code)), meaning) for code, meaning in MEANINGS.items())
 
 
-def _global_options() -> Iterator[str]:
+def _render_global_options() -> Iterator[str]:
     from docshare.cli.reference.tree import global_options
 
-    return rows((f"{', '.join(option.names)} {option.metavar}".strip(), option.help) for option in global_options())
+    return render_rows(
+        (f"{', '.join(option.names)} {option.metavar}".strip(), option.help) for option in global_options()
+    )
 
 
-def _plans() -> Iterator[str]:
-    from docshare.cli.terminal.text import human_size
+def _render_plans() -> Iterator[str]:
+    from docshare.cli.terminal.text import format_size
     from docshare.contract.plans import DAY, PLAN_LIMITS
 
     table = []
     for plan, limits in PLAN_LIMITS.items():
         slots = f"{limits.file_slots} files" if limits.file_slots is not None else "any number of files"
         trash = f"trash kept {limits.trash_ms // DAY} days" if limits.trash_ms is not None else "no trash"
-        table.append((plan.tier, f"{slots}, PDFs up to {human_size(limits.stored_bytes)}, {trash}"))
-    return rows(table)
+        table.append((plan.tier, f"{slots}, PDFs up to {format_size(limits.stored_bytes)}, {trash}"))
+    return render_rows(table)
 
 
-def _webhook_kinds() -> Iterator[str]:
+def _render_webhook_kinds() -> Iterator[str]:
     from docshare.contract.plans import Plan
     from docshare.contract.webhooks import KINDS
 
@@ -96,12 +98,12 @@ def _webhook_kinds() -> Iterator[str]:
         plan = f" On {kind.plan.tier.title()} only." if kind.plan > Plan.FREE else ""
         fires = kind.fires[0].upper() + kind.fires[1:]
         table.append((name, f"{fires}. Data: {keys}{optional}.{plan}"))
-    return rows(table)
+    return render_rows(table)
 
 
 _TABLES: dict[str, Callable[[], Iterable[str]]] = {
-    "exit-codes": _exit_codes,
-    "global-options": _global_options,
-    "plans": _plans,
-    "webhook-kinds": _webhook_kinds,
+    "exit-codes": _render_exit_codes,
+    "global-options": _render_global_options,
+    "plans": _render_plans,
+    "webhook-kinds": _render_webhook_kinds,
 }

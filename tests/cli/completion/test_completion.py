@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from docshare.cli.local.completion_words import file_lines, read, safe_line
+from docshare.cli.local.completion_words import format_file_lines, format_line, read_completions
 from tests.support.fakefeed import UUID, FakeApi
 from tests.support.repository import ROOT
 from tests.support.shell import Shell
@@ -187,20 +187,20 @@ def test_an_unknown_shell_is_2(shell: Shell) -> None:
 
 @pytest.mark.parametrize("line", POISON)
 def test_a_cached_line_keeps_only_harmless_characters(line: str) -> None:
-    safe = safe_line(*line.partition("\t")[::2])
+    safe = format_line(*line.partition("\t")[::2])
     assert not set(safe) & set("$`'\"\\;|&<>{}[]*?~#!%^=\x1b\x07\n")
 
 
 def test_a_description_is_cut_and_a_bare_value_needs_none() -> None:
-    assert safe_line("abc", "x" * 100) == "abc\t" + "x" * 60
-    assert safe_line("abc", "'$`") == "abc"
-    assert safe_line("", "x") == ""
-    assert safe_line("ünï", "x") == ""
+    assert format_line("abc", "x" * 100) == "abc\t" + "x" * 60
+    assert format_line("abc", "'$`") == "abc"
+    assert format_line("", "x") == ""
+    assert format_line("ünï", "x") == ""
 
 
 def test_an_older_file_without_short_id_is_offered_by_uuid() -> None:
     files = [{"uuid": UUID.format(1), "originalName": "a.pdf"}, {"uuid": UUID.format(2), "shortId": ID, "slug": "b"}]
-    assert file_lines(files) == [f"{UUID.format(1)}\ta.pdf", ID, "slug:b"]
+    assert format_file_lines(files) == [f"{UUID.format(1)}\ta.pdf", ID, "slug:b"]
 
 
 def test_listing_fills_the_cache_of_the_profile_in_effect(api: FakeApi, shell: Shell) -> None:
@@ -208,10 +208,10 @@ def test_listing_fills_the_cache_of_the_profile_in_effect(api: FakeApi, shell: S
     add = ("profile", "add", "work", "--url", api.url, "--with-token")
     assert shell(*add, stdin=b"key123\n").code == 0
     assert shell("files", "list").code == 0
-    assert read("files", shell.env) == [f"{ID}\tdé(x)ck.pdf"]
+    assert read_completions("files", shell.env) == [f"{ID}\tdé(x)ck.pdf"]
     api.files = []
     assert shell("files", "list").code == 0
-    assert read("files", shell.env) == []
+    assert read_completions("files", shell.env) == []
 
 
 def test_another_profile_has_its_own_words(api: FakeApi, shell: Shell) -> None:
@@ -222,9 +222,9 @@ def test_another_profile_has_its_own_words(api: FakeApi, shell: Shell) -> None:
         api.files = [{"uuid": UUID.format(1), "shortId": ID[:-1] + name, "originalName": "x"}]
         assert shell("files", "list", "--profile", name).code == 0
     assert shell("profile", "use", "b").code == 0
-    assert read("files", shell.env) == [f"{ID[:-1]}b\tx"]
-    assert read("files", {**shell.env, "DOCSHARE_PROFILE": "a"}) == [f"{ID[:-1]}a\tx"]
-    assert read("files", {**shell.env, "DOCSHARE_PROFILE": "../../etc/passwd"}) == []
+    assert read_completions("files", shell.env) == [f"{ID[:-1]}b\tx"]
+    assert read_completions("files", {**shell.env, "DOCSHARE_PROFILE": "a"}) == [f"{ID[:-1]}a\tx"]
+    assert read_completions("files", {**shell.env, "DOCSHARE_PROFILE": "../../etc/passwd"}) == []
 
 
 def test_without_a_cache_there_is_silence(home: Path) -> None:

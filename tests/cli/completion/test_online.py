@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from docshare.cli.completion import online as refreshing
-from docshare.cli.completion.online import LIMIT_S
+from docshare.cli.completion.online import TIME_LIMIT_S
 from docshare.cli.local import completion_words
 from tests.cli.commands.switchboard import Switchboard
 from tests.support.fakefeed import UUID, FakeApi, problem
@@ -24,7 +24,7 @@ OLD = "oldoldoldold\told.pdf\n"
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for a busy machine; the limit has a test of its own."""
-    monkeypatch.setattr(refreshing, "LIMIT_S", 30.0)
+    monkeypatch.setattr(refreshing, "TIME_LIMIT_S", 30.0)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def age(shell: Shell, seconds: float) -> None:
 
 
 def tab(shell: Shell, capsys: pytest.CaptureFixture[str], kind: str = "files") -> str:
-    assert completion_words.answer([kind, ""], shell.env) == 0
+    assert completion_words.print_completions([kind, ""], shell.env) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
     return shown.out
@@ -126,20 +126,20 @@ def test_a_server_that_fails_is_asked_once_a_minute_and_old_words_stay(
 def test_a_server_that_is_silent_is_not_waited_for(
     online: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refreshing, "LIMIT_S", 0.05)
+    monkeypatch.setattr(refreshing, "TIME_LIMIT_S", 0.05)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         online.env["DOCSHARE_URL"] = url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         online.env["DOCSHARE_TOKEN"] = TOKEN
-        place = completion_words.file_name("files", url, completion_words.digest(TOKEN))
+        place = completion_words.cache_file_name("files", url, completion_words.hash_token(TOKEN))
         cache(online).rename(cache(online).with_name(place))
         assert tab(online, capsys) == OLD
 
 
 def test_the_limit_is_what_a_person_bears() -> None:
     """800 ms, typed from the design; the other tests allow more."""
-    assert LIMIT_S == 0.8
+    assert TIME_LIMIT_S == 0.8
 
 
 def test_no_command_is_run_for_a_credential(

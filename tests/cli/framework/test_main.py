@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from docshare.cli.framework.app import Group, TyperCommand, build, hoist, spec_of
+from docshare.cli.framework.app import Group, TyperCommand, build_command, get_spec, hoist
 from docshare.cli.main import REGISTRY, app
 from tests.support.fakefeed import UUID, FakeApi
 from tests.support.shell import Shell
@@ -22,7 +22,7 @@ FILE = {
 
 
 def hoisted(line: str) -> tuple[str, str]:
-    found = hoist(build(app), line.split())
+    found = hoist(build_command(app), line.split())
     return " ".join(found.front), " ".join(found.rest)
 
 
@@ -120,7 +120,7 @@ def test_the_help_of_the_root_lists_every_command_without_loading_one() -> None:
 
 @pytest.mark.parametrize("stub", REGISTRY, ids=lambda stub: stub.name)
 def test_each_stub_says_what_the_real_command_says(stub: object) -> None:
-    command = build(app).get_command(None, stub.name)  # type: ignore[attr-defined]
+    command = build_command(app).get_command(None, stub.name)  # type: ignore[attr-defined]
     assert command.name == stub.name  # type: ignore[attr-defined]
     assert command.help.replace("\b\n", "").split("\n")[0] == stub.summary  # type: ignore[attr-defined]
 
@@ -134,7 +134,7 @@ def leaves(command: object, path: tuple[str, ...] = ()) -> list[tuple[str, objec
 
 def test_every_command_has_a_summary_and_an_example_of_itself() -> None:
     short = {stub.name: stub.inner for stub in REGISTRY if stub.inner}
-    for path, command in leaves(build(app)):
+    for path, command in leaves(build_command(app)):
         first, _, rest = command.help.partition("\n")  # type: ignore[attr-defined]
         assert first.endswith("."), path
         names = (path, f"files {short[path]}") if path in short else (path, *_short_names(path))
@@ -147,7 +147,7 @@ def _short_names(path: str) -> list[str]:
 
 def test_every_command_is_made_by_the_app_class_of_this_program() -> None:
     """Otherwise its help would lose the lines of its examples, and a lone group would not show its help."""
-    root = build(app)
+    root = build_command(app)
     waiting = [root]
     while waiting:
         command = waiting.pop()
@@ -156,7 +156,7 @@ def test_every_command_is_made_by_the_app_class_of_this_program() -> None:
 
 
 def test_every_command_that_prints_rows_takes_json(shell: Shell) -> None:
-    printing = [path for path, command in leaves(build(app)) if spec_of(command) is not None]
+    printing = [path for path, command in leaves(build_command(app)) if get_spec(command) is not None]
     assert {"files list", "files show", "files delete", "download", "qr", "open", "whoami"} <= set(printing)
 
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from docshare.cli.framework.exits import DeadlinePassed, Terminated
-from docshare.cli.framework.signals import handled, raise_lost
+from docshare.cli.framework.signals import handle_signals, raise_lost_signal
 
 
 class Striking:
@@ -24,7 +24,7 @@ class Striking:
 
 
 def _command(number: signal.Signals) -> None:
-    with handled():
+    with handle_signals():
         Striking(number)
         threading.Event().wait(10)
 
@@ -63,20 +63,20 @@ def test_other_dropped_exceptions_go_where_they_went_before(monkeypatch: pytest.
 
     dropped: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda found: dropped.append(found.exc_type))
-    with handled():
+    with handle_signals():
         Failing()
     assert dropped == [ValueError]
 
 
 def _running_on() -> None:
-    with handled():
+    with handle_signals():
         with contextlib.suppress(Terminated):  # as code that loses it would
             signal.raise_signal(signal.SIGTERM)
-        raise_lost()
+        raise_lost_signal()
 
 
 def test_a_loop_that_runs_on_notices_that_a_signal_was_lost() -> None:
     with pytest.raises(Terminated):
         _running_on()
-    with handled():
-        raise_lost()  # which a later command has nothing to do with
+    with handle_signals():
+        raise_lost_signal()  # which a later command has nothing to do with

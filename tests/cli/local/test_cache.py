@@ -25,7 +25,7 @@ def work(shell: Shell, api: FakeApi) -> Shell:
 
 
 def tab(shell: Shell, capsys: pytest.CaptureFixture[str], **env: str) -> str:
-    assert completion_words.answer(["files", ""], {**shell.env, **env}) == 0
+    assert completion_words.print_completions(["files", ""], {**shell.env, **env}) == 0
     return capsys.readouterr().out
 
 
@@ -100,4 +100,4 @@ def test_words_of_a_profile_that_changed_hands_are_not_offered(
     ],
 )  # fmt: skip
 def test_completion_reads_addresses_as_the_library_does(url: str) -> None:
-    assert completion_words.origin_of(url) == origin_of(url)
+    assert completion_words.parse_origin(url) == origin_of(url)

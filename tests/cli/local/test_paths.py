@@ -8,7 +8,7 @@ import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
-from docshare.cli.local.paths import directory
+from docshare.cli.local.paths import resolve_directory
 
 ENVIRONMENTS = [
     {},
@@ -28,15 +28,15 @@ def test_they_are_the_ones_of_platformdirs(
     for name, value in {"HOME": "/home/ann", **env}.items():
         monkeypatch.setenv(name, value)
     expected = getattr(dirs("docshare"), f"user_{kind}_dir")
-    assert directory(kind, {"HOME": "/home/ann", **env}, platform) == expected
+    assert resolve_directory(kind, {"HOME": "/home/ann", **env}, platform) == expected
 
 
 @pytest.mark.parametrize(("kind", "name"), [("config", "docshare"), ("state", "docshare"), ("cache", "docshare/Cache")])
 def test_on_windows_they_are_below_the_local_application_data(kind: str, name: str) -> None:
-    assert directory(kind, {"LOCALAPPDATA": "/AppData/Local"}, "win32") == f"/AppData/Local/{name}"
+    assert resolve_directory(kind, {"LOCALAPPDATA": "/AppData/Local"}, "win32") == f"/AppData/Local/{name}"
 
 
 def test_each_can_be_named_outright(tmp_path: Path) -> None:
     env = {"HOME": "/home/ann", "DOCSHARE_STATE_DIR": str(tmp_path), "XDG_STATE_HOME": "/xdg"}
-    assert directory("state", env, "linux") == str(tmp_path)
-    assert directory("config", env, "linux") == "/home/ann/.config/docshare"
+    assert resolve_directory("state", env, "linux") == str(tmp_path)
+    assert resolve_directory("config", env, "linux") == "/home/ann/.config/docshare"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from docshare.cli import topics
-from docshare.cli.framework.options import Options
+from docshare.cli.framework.options import GlobalOptions
 from docshare.cli.reference import generate, man
-from docshare.cli.reference.tree import Command, global_options, resolved
+from docshare.cli.reference.tree import Command, global_options, load_tree
 from tests.support.repository import ROOT
 
 MANUAL = ROOT / "man"
@@ -20,31 +20,31 @@ MANUAL = ROOT / "man"
 
 @pytest.fixture(scope="module")
 def made() -> dict[str, str]:
-    return generate.files()
+    return generate.generate_files()
 
 
 @pytest.fixture(scope="module")
 def tree() -> Command:
-    return resolved()
+    return load_tree()
 
 
 def test_the_committed_files_are_what_the_tree_makes(made: dict[str, str]) -> None:
     """If this fails: python -m docshare.cli.reference"""
-    assert generate.differences(made, ROOT) == []
+    assert generate.find_differences(made, ROOT) == []
 
 
 def test_making_them_twice_gives_the_same(made: dict[str, str]) -> None:
-    assert generate.files() == made
+    assert generate.generate_files() == made
 
 
 def test_writing_changes_what_differs_and_deletes_what_is_left_over(made: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "man/man1").mkdir(parents=True)
     (tmp_path / "man/man1/docshare-old.1").write_text("old")
-    generate.write(made, tmp_path)
-    assert generate.differences(made, tmp_path) == []
+    generate.write_files(made, tmp_path)
+    assert generate.find_differences(made, tmp_path) == []
     assert not (tmp_path / "man/man1/docshare-old.1").exists()
     (tmp_path / "man/man1/docshare.1").write_text("edited")
-    assert generate.differences(made, tmp_path) == ["man/man1/docshare.1"]
+    assert generate.find_differences(made, tmp_path) == ["man/man1/docshare.1"]
 
 
 def test_every_command_has_a_page(made: dict[str, str], tree: Command) -> None:
@@ -102,7 +102,7 @@ def test_every_global_option_is_explained_and_kept() -> None:
         assert option.names[0] in shown
         assert option.help.endswith(".")
     flags = {name for option in global_options() for name in option.names}
-    for field in Options._fields:
+    for field in GlobalOptions._fields:
         assert {f"--{field.replace('_', '-')}"} & flags, field
 
 
@@ -115,10 +115,10 @@ def test_every_setting_of_the_server_is_in_the_manual() -> None:
 
 
 def test_every_setting_of_the_command_line_is_in_the_manual() -> None:
-    from docshare.cli.local.settings import SETTINGS
+    from docshare.cli.local.settings import CONFIG_SETTINGS
 
     text = topics.load("config")
-    for name in SETTINGS:
+    for name in CONFIG_SETTINGS:
         assert f"\n  {name} " in text, name
 
 
@@ -143,7 +143,7 @@ def test_every_exit_code_is_explained() -> None:
 def test_text_of_a_command_is_never_a_roff_request() -> None:
     text = "Do it.\n\n.dotted and back\\slash\n\n'quoted --option\n\nExamples:\n\n  .hidden\n"
     command = Command(("x",), text, (), (), (), None)
-    page = man.pages(command)["man1/docshare-x.1"].splitlines()
+    page = man.render_pages(command)["man1/docshare-x.1"].splitlines()
     assert "\\&.dotted and back\\eslash" in page
     assert "\\&'quoted \\-\\-option" in page
     assert "\\&.hidden" in page

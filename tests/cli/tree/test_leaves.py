@@ -11,21 +11,21 @@ import pytest
 
 from docshare.cli.framework.app import TyperCommand
 from docshare.cli.reference import generate
-from docshare.cli.reference.tree import Command, resolved
+from docshare.cli.reference.tree import Command, load_tree
 from tests.cli.tree.table import KINDS, LEAVES
 from tests.support.fakefeed import FakeTime
 from tests.support.shell import Shell
 
 _SHELL = {"|", "||", ">", ">>", "<", "&&", ";", ")"}  # where an example is the shell's again
 
-TREE = {" ".join(command.path): command for command in resolved().walk() if not command.children}
+TREE = {" ".join(command.path): command for command in load_tree().walk() if not command.children}
 SHORT = {" ".join(command.same_as): (path,) for path, command in TREE.items() if command.same_as}
 DRY = "--dry-run"
 
 
 @pytest.fixture(scope="module")
 def made() -> dict[str, str]:
-    return generate.files()
+    return generate.generate_files()
 
 
 def test_the_table_has_every_command_and_no_other() -> None:

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
-from docshare.cli.framework.scopes import BY_COMMAND, scopes_of
-from docshare.cli.reference.tree import resolved
+from docshare.cli.framework.scopes import BY_COMMAND, find_scopes
+from docshare.cli.reference.tree import load_tree
 from docshare.contract.scopes import OPERATIONS, SCOPES
 from tests.cli.tree.table import LEAVES
 from tests.cli.tree.town import Town
 from tests.support.app import make_app
 
 ONLINE = [path for path, leaf in LEAVES.items() if leaf.kind in ("change", "read") and path != "api"]
-NEEDY = [(path, scope) for path in ONLINE if (found := scopes_of(path.split())) for scope in found.needed]
+NEEDY = [(path, scope) for path in ONLINE if (found := find_scopes(path.split())) for scope in found.needed]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def holding(town: Town) -> Callable[..., str]:
 
 
 def needs(path: str) -> tuple[str, ...]:
-    found = scopes_of(path.split())
+    found = find_scopes(path.split())
     return found.needed if found else ()
 
 
@@ -58,19 +58,19 @@ def test_with_one_scope_less_it_is_refused_and_told_the_line_that_would_do(
 @pytest.mark.parametrize("path", ONLINE)
 def test_all_that_a_command_asks_for_is_stated(path: str) -> None:
     asked = {OPERATIONS[name].scope for name in LEAVES[path].asks} - {None}
-    found = scopes_of(path.split())
+    found = find_scopes(path.split())
     assert asked <= ({*found.needed, *found.useful} if found else set())
 
 
 def test_the_table_names_commands_and_help_and_manual_show_it(town: Town) -> None:
-    from docshare.cli.reference.man import pages
+    from docshare.cli.reference.man import render_pages
 
-    root = resolved()
+    root = load_tree()
     leaves = {" ".join(command.path) for command in root.walk() if not command.children}
     assert BY_COMMAND.keys() <= leaves
     assert "Scopes: files:read, files:write." in town("push --help").out
     assert "Scopes: files:read." in town("ls --help").out
-    assert "files:read, files:write." in pages(root)["man1/docshare-push.1"].replace("\\", "")
+    assert "files:read, files:write." in render_pages(root)["man1/docshare-push.1"].replace("\\", "")
 
 
 def test_the_hint_keeps_what_the_sign_in_allows_already(town: Town, holding: Callable[..., str]) -> None:

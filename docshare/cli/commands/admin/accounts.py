@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.framework.admin_channel import Data, Email, asked, changed, directory_of, is_served
+from docshare.cli.framework.admin_channel import Data, Email, is_served, resolve_data_dir, run_admin_command, run_change
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import current
-from docshare.cli.framework.dry_run import Doing
+from docshare.cli.framework.context import current_context
+from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode
-from docshare.cli.framework.prompts import confirm, confirm_severe
+from docshare.cli.framework.prompts import confirm, confirm_irreversible
 from docshare.cli.terminal.output import Column, Spec
 
 app = App()
@@ -60,7 +60,7 @@ def account_create(
     name: Annotated[str | None, typer.Option(help="The person's name.")] = None,
     tier: Annotated[str, typer.Option(help="Plan: free, basic or pro.")] = "pro",
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Make an account with its first API key, which is shown once.
 
@@ -68,7 +68,7 @@ def account_create(
 
       docshare admin account create ada@example.com --tier basic
     """
-    return changed(context, data, dry_run, _NEW_ACCOUNT, "account create", email=email, name=name, tier=tier)
+    return run_change(context, data, dry_run, _NEW_ACCOUNT, "account create", email=email, name=name, tier=tier)
 
 
 @account.command("list", spec=_ACCOUNT)
@@ -79,7 +79,7 @@ def account_list(context: typer.Context, data: Data = None) -> None:
 
       docshare admin account list
     """
-    current().emit(asked(context, data, "account list"), _ACCOUNT)
+    current_context().emit(run_admin_command(context, data, "account list"), _ACCOUNT)
 
 
 @account.command("set-tier", spec=_ACCOUNT)
@@ -88,7 +88,7 @@ def account_set_tier(
     email: Email,
     tier: Annotated[str, typer.Argument(metavar="TIER", help="free, basic or pro.")],
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Change the plan of an account. It takes effect at once.
 
@@ -96,7 +96,7 @@ def account_set_tier(
 
       docshare admin account set-tier ada@example.com pro
     """
-    return changed(context, data, dry_run, _ACCOUNT, "account set-tier", email=email, tier=tier)
+    return run_change(context, data, dry_run, _ACCOUNT, "account set-tier", email=email, tier=tier)
 
 
 @account.command("delete", spec=_ACCOUNT)
@@ -105,7 +105,7 @@ def account_delete(
     email: Email,
     typed: Annotated[str | None, typer.Option("--confirm", metavar="EMAIL", help="Say the address again.")] = None,
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Delete an account with all its files, links and readership. There is no way back.
 
@@ -114,8 +114,10 @@ def account_delete(
       docshare admin account delete ada@example.com --yes
     """
     if not dry_run:
-        confirm_severe(current(), f"Deleting {email} with all files and their readership", [email], typed=typed)
-    return changed(context, data, dry_run, _ACCOUNT, "account delete", email=email)
+        confirm_irreversible(
+            current_context(), f"Deleting {email} with all files and their readership", [email], typed=typed
+        )
+    return run_change(context, data, dry_run, _ACCOUNT, "account delete", email=email)
 
 
 @key.command("create", spec=_NEW_KEY)
@@ -124,7 +126,7 @@ def key_create(
     email: Email,
     name: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Make an API key. It is shown once; in a pipe it is the only output.
 
@@ -132,7 +134,7 @@ def key_create(
 
       docshare admin key create ada@example.com --name ci
     """
-    return changed(context, data, dry_run, _NEW_KEY, "key create", email=email, name=name)
+    return run_change(context, data, dry_run, _NEW_KEY, "key create", email=email, name=name)
 
 
 @key.command("list", spec=_KEY)
@@ -143,7 +145,7 @@ def key_list(context: typer.Context, email: Email, data: Data = None) -> None:
 
       docshare admin key list ada@example.com
     """
-    current().emit(asked(context, data, "key list", email=email), _KEY)
+    current_context().emit(run_admin_command(context, data, "key list", email=email), _KEY)
 
 
 @key.command("revoke", spec=_KEY)
@@ -151,7 +153,7 @@ def key_revoke(
     context: typer.Context,
     uuid: Annotated[str, typer.Argument(metavar="UUID", help="The key.")],
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Revoke an API key. It stops working immediately.
 
@@ -160,19 +162,19 @@ def key_revoke(
       docshare admin key revoke 6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10 --yes
     """
     if not dry_run:
-        confirm(current(), f"Revoke the key {uuid}? Whatever uses it stops working.")
-    return changed(context, data, dry_run, _KEY, "key revoke", uuid=uuid)
+        confirm(current_context(), f"Revoke the key {uuid}? Whatever uses it stops working.")
+    return run_change(context, data, dry_run, _KEY, "key revoke", uuid=uuid)
 
 
 @app.command("login-link", spec=_LINK)
-def login_link(context: typer.Context, email: Email, data: Data = None, dry_run: Doing = False) -> ExitCode:
+def login_link(context: typer.Context, email: Email, data: Data = None, dry_run: DryRun = False) -> ExitCode:
     """Make a one-time sign-in link for the owner's pages, valid for 10 minutes.
 
     Examples:
 
       docshare admin login-link ada@example.com
     """
-    code = changed(context, data, dry_run, _LINK, "login-link", email=email)
-    if not dry_run and not is_served(directory_of(context, data)):
-        current().note("no server runs on this data: the link leads somewhere once one does")
+    code = run_change(context, data, dry_run, _LINK, "login-link", email=email)
+    if not dry_run and not is_served(resolve_data_dir(context, data)):
+        current_context().note("no server runs on this data: the link leads somewhere once one does")
     return code

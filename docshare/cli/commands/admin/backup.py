@@ -8,11 +8,17 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-from docshare.cli.commands.admin.instance import instance, teller, told, totals, troubles
+from docshare.cli.commands.admin.instance import (
+    make_progress_callback,
+    report_damage,
+    require_instance,
+    summarize_manifest,
+    translate_backup_errors,
+)
 from docshare.cli.framework.admin_channel import Data
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
-from docshare.cli.framework.dry_run import Doing
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 
@@ -34,8 +40,8 @@ BACKUP = Spec(
     plain=("path", "bytes", "files", "blobs", "sha256", "seconds", "written"),
     fields=("damaged",),
 )
-_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst")
-_OTHER_PACKERS = {".zst": "zstd", ".xz": "xz", ".bz2": "bzip2", ".age": "age -r RECIPIENT", ".gpg": "gpg -e"}
+_ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst")
+_PACKERS_BY_SUFFIX = {".zst": "zstd", ".xz": "xz", ".bz2": "bzip2", ".age": "age -r RECIPIENT", ".gpg": "gpg -e"}
 _ZSTD_LEVEL = 3
 _GZIP_LEVEL = 1  # documents are compressed already; the database is what gets smaller
 STREAM = "-"
@@ -50,7 +56,7 @@ def backup(
         bool, typer.Option("--without-key", help="Leave out the key that opens the secrets in the database.")
     ] = False,
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Back up the whole instance while it runs: database, documents, keys and settings.
 
@@ -70,21 +76,25 @@ def backup(
       docshare admin backup /mnt/backup/docshare
       docshare admin backup - | age -r age1... > docshare.tar.age
     """
-    ctx = current()
-    directory = instance(context, data)
+    ctx = current_context()
+    directory = require_instance(context, data)
     target = None if out == STREAM else Path(out)
     _require_target(ctx, target, force)
     if dry_run:
-        return _would_back_up(ctx, directory, out)
+        return _preview_backup(ctx, directory, out)
     began = ctx.monotonic()
-    with troubles(directory), _sink(ctx, target, force) as (sink, staging):
-        made = _made(ctx, directory, sink, staging or directory / "tmp" / "backup.db", with_key=not without_key)
-    row = {"path": out, **totals(made.manifest, made.sha256, ctx.monotonic() - began), "written": made.written}
+    with translate_backup_errors(directory), _open_sink(ctx, target, force) as (sink, staging):
+        made = _write_backup(ctx, directory, sink, staging or directory / "tmp" / "backup.db", with_key=not without_key)
+    row = {
+        "path": out,
+        **summarize_manifest(made.manifest, made.sha256, ctx.monotonic() - began),
+        "written": made.written,
+    }
     if target is None:
         ctx.note(f"manifest SHA-256: {made.sha256}")
     else:
         ctx.emit(row, BACKUP)
-    return told(ctx, made.manifest)
+    return report_damage(ctx, made.manifest)
 
 
 def _require_target(ctx: Context, target: Path | None, force: bool) -> None:
@@ -92,11 +102,11 @@ def _require_target(ctx: Context, target: Path | None, force: bool) -> None:
         if ctx.stdout_tty:
             raise Stop(ExitCode.USAGE, "a backup is not for a terminal", hint="Redirect stdout, or name a file.")
         return
-    if not _is_archive(target) and target.suffix in (*_OTHER_PACKERS, ".zip"):
-        packer = _OTHER_PACKERS.get(target.suffix)
+    if not _is_archive(target) and target.suffix in (*_PACKERS_BY_SUFFIX, ".zip"):
+        packer = _PACKERS_BY_SUFFIX.get(target.suffix)
         raise Stop(
             ExitCode.USAGE,
-            f"cannot write {target.suffix}: only {', '.join(_ARCHIVES)} and directories",
+            f"cannot write {target.suffix}: only {', '.join(_ARCHIVE_SUFFIXES)} and directories",
             hint=f"Pipe it: docshare admin backup - | {packer} > {target.name}" if packer else "",
         )
     if not _is_archive(target):
@@ -113,20 +123,20 @@ def _require_target(ctx: Context, target: Path | None, force: bool) -> None:
 
 
 def _is_archive(target: Path) -> bool:
-    return target.name.endswith(_ARCHIVES) and not target.is_dir()
+    return target.name.endswith(_ARCHIVE_SUFFIXES) and not target.is_dir()
 
 
 @contextmanager
-def _sink(ctx: Context, target: Path | None, force: bool) -> "Iterator[tuple[Sink, Path | None]]":
+def _open_sink(ctx: Context, target: Path | None, force: bool) -> "Iterator[tuple[Sink, Path | None]]":
     """Where the backup goes, and where the copy of the database lies meanwhile; it is in place when the block ends."""
     from docshare.server.backup.archive import DirectorySink, OtherInstance, TarSink
 
     if target is None:
         ctx.flush()
-        yield TarSink(_Pipe(ctx)), None  # type: ignore[arg-type]  # all it does is write
+        yield TarSink(_StdoutStream(ctx)), None  # type: ignore[arg-type]  # all it does is write
     elif _is_archive(target):
         part = target.with_name(f"{target.name}.part")
-        with _archive(target, part) as stream:
+        with _open_archive(target, part) as stream:
             yield TarSink(stream), target.with_name(f"{target.name}.db.part")
     else:
         try:
@@ -140,7 +150,7 @@ def _sink(ctx: Context, target: Path | None, force: bool) -> "Iterator[tuple[Sin
 
 
 @contextmanager
-def _archive(target: Path, part: Path) -> Iterator[IO[bytes]]:
+def _open_archive(target: Path, part: Path) -> Iterator[IO[bytes]]:
     import gzip
 
     part.unlink(missing_ok=True)
@@ -164,7 +174,7 @@ def _archive(target: Path, part: Path) -> Iterator[IO[bytes]]:
             part.unlink()
 
 
-class _Pipe:
+class _StdoutStream:
     """Standard output: whoever goes away there ends the command as always."""
 
     def __init__(self, ctx: Context) -> None:
@@ -177,20 +187,20 @@ class _Pipe:
         self._ctx.flush()
 
 
-def _made(ctx: Context, directory: Path, sink: "Sink", staging: Path, *, with_key: bool) -> "Made":
+def _write_backup(ctx: Context, directory: Path, sink: "Sink", staging: Path, *, with_key: bool) -> "Made":
     from docshare.cli.terminal import progress
     from docshare.server.backup.making import make
 
-    with progress.shown(ctx, "backup", 1) as bar:
-        return make(directory, sink, staging, now=ctx.now(), with_key=with_key, progress=teller(bar))
+    with progress.show_progress(ctx, "backup", 1) as bar:
+        return make(directory, sink, staging, now=ctx.now(), with_key=with_key, progress=make_progress_callback(bar))
 
 
-def _would_back_up(ctx: Context, directory: Path, out: str) -> ExitCode:
-    from docshare.cli.framework.dry_run import written
+def _preview_backup(ctx: Context, directory: Path, out: str) -> ExitCode:
+    from docshare.cli.framework.dry_run import preview_changes
     from docshare.server.backup import reading
 
-    with troubles(directory), reading.opened(directory / "docshare.db") as database:
+    with translate_backup_errors(directory), reading.opened(directory / "docshare.db") as database:
         rows = list(reading.rows(database))
         size = reading.size_of(directory / "docshare.db") + sum(row.size for row in rows)
         values = {"files": reading.counts(database)["files"], "bytes": size}
-    return written(ctx, ("WRITE", Path(out), values))
+    return preview_changes(ctx, ("WRITE", Path(out), values))

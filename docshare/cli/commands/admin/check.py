@@ -5,11 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.commands.admin.instance import instance, owned, teller, troubles
+from docshare.cli.commands.admin.instance import (
+    lock_data_dir,
+    make_progress_callback,
+    require_instance,
+    translate_backup_errors,
+)
 from docshare.cli.framework.admin_channel import Data
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
-from docshare.cli.framework.dry_run import Doing
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode
 from docshare.cli.terminal.output import Column, Spec
 
@@ -32,7 +37,7 @@ def check(
     quick: Annotated[bool, typer.Option("--quick", help="Compare sizes only; read no document.")] = False,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended. No server may run.")] = False,
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Check that the instance is whole: database, documents, keys, permissions. Exit code 13 if anything is wrong.
 
@@ -51,33 +56,33 @@ def check(
     from docshare.server.backup.checking import Check
     from docshare.server.store.lock import is_locked
 
-    ctx = current()
-    directory = instance(context, data)
+    ctx = current_context()
+    directory = require_instance(context, data)
     done = []
-    with troubles(directory):
+    with translate_backup_errors(directory):
         if repair and not dry_run:
             from docshare.server.backup.repairing import repair as mend
 
-            with owned(directory):
+            with lock_data_dir(directory):
                 done = mend(directory, now=ctx.now())
-        with progress.shown(ctx, "check", 1) as bar:
+        with progress.show_progress(ctx, "check", 1) as bar:
             run = Check(
                 directory,
                 now=ctx.now(),
                 serving=is_locked(directory / "lock"),
                 hashes=not quick,
-                progress=teller(bar),
+                progress=make_progress_callback(bar),
             )
             rows = [finding.row() for finding in (*done, *run.findings())]
     printer = ctx.emitter(CHECK)
     if printer.for_people:
-        ctx.write("".join(f"{line}\n" for row in rows for line in _drawn(ctx, row)))
+        ctx.write("".join(f"{line}\n" for row in rows for line in _render_row(ctx, row)))
     else:
         printer.emit(rows)
     return ExitCode.OK if all(row["ok"] for row in rows) else ExitCode.CHECK_FAILED
 
 
-def _drawn(ctx: Context, row: Mapping[str, Any]) -> Iterator[str]:
+def _render_row(ctx: Context, row: Mapping[str, Any]) -> Iterator[str]:
     screen = ctx.out_screen
     sign, role = ("✓", "ok") if row["ok"] else ("✗", "error")
     yield f"{screen.paint(role, screen.glyph(sign))} {row['check']:<12} {ctx.safe(row['detail'])}"

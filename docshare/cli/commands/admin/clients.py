@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.framework.admin_channel import Data, asked, changed
+from docshare.cli.framework.admin_channel import Data, run_admin_command, run_change
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import current
-from docshare.cli.framework.dry_run import Doing
+from docshare.cli.framework.context import current_context
+from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode
 from docshare.cli.framework.prompts import confirm
 from docshare.cli.terminal.output import Column, Spec
@@ -26,7 +26,7 @@ _CLIENT = Spec(
     id="clientId",
     empty="no apps",
 )
-_NEW = Spec(
+_NEW_CLIENT = Spec(
     table=(Column("clientId", "CLIENT ID", role="id"), Column("clientSecret", "SECRET, SHOWN ONCE")),
     plain=("clientId", "clientSecret"),
     fields=_CLIENT.plain,
@@ -35,7 +35,7 @@ _NEW = Spec(
 )
 
 
-@app.command("create", spec=_NEW)
+@app.command("create", spec=_NEW_CLIENT)
 def client_create(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What people read when it asks them for access.")],
@@ -46,7 +46,7 @@ def client_create(
         bool, typer.Option("--public", help="It cannot keep a secret: an app, a page, a script.")
     ] = False,
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Register an app; unless it is public, its secret is shown once.
 
@@ -61,7 +61,7 @@ def client_create(
     # An address holds no spaces, so they can stand between several.
     uris = " ".join(redirect_uris)
     wish = {"name": name, "redirect-uris": uris, "public": "yes" if public else "no"}
-    return changed(context, data, dry_run, _NEW, "client create", **wish)
+    return run_change(context, data, dry_run, _NEW_CLIENT, "client create", **wish)
 
 
 @app.command("list", spec=_CLIENT)
@@ -72,7 +72,7 @@ def client_list(context: typer.Context, data: Data = None) -> None:
 
       docshare admin client list
     """
-    current().emit(asked(context, data, "client list"), _CLIENT)
+    current_context().emit(run_admin_command(context, data, "client list"), _CLIENT)
 
 
 @app.command("remove", spec=_CLIENT)
@@ -80,7 +80,7 @@ def client_remove(
     context: typer.Context,
     client_id: Annotated[str, typer.Argument(metavar="ID", help="Client id from 'client list'.")],
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Remove an app; whatever accounts granted to it ends at once.
 
@@ -88,7 +88,7 @@ def client_remove(
 
       docshare admin client remove hV3kR9sQ2tWz7YbN4mXc
     """
-    ctx = current()
+    ctx = current_context()
     if not dry_run:
         confirm(ctx, f"Remove the app {client_id}? What accounts granted to it ends.")
-    return changed(context, data, dry_run, _CLIENT, "client remove", id=client_id)
+    return run_change(context, data, dry_run, _CLIENT, "client remove", id=client_id)

@@ -4,40 +4,46 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.commands.webhooks.deliveries import BY_ATTEMPT, State, by_attempt, last_answer, log_spec
-from docshare.cli.framework.admin_channel import Data, asked, changed
+from docshare.cli.commands.webhooks.deliveries import (
+    ATTEMPTS_SPEC,
+    StateOption,
+    build_log_spec,
+    describe_last_response,
+    split_by_attempt,
+)
+from docshare.cli.framework.admin_channel import Data, run_admin_command, run_change
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import current
-from docshare.cli.framework.dry_run import Doing
+from docshare.cli.framework.context import current_context
+from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode
 from docshare.cli.terminal.output import Column, Spec
 from docshare.contract.webhooks import DELIVERY_KEYS
 
 app = App("What the instance sends to webhooks.")
 
-_OWN = ("webhook", "url", "account")
+_OWNER_KEYS = ("webhook", "url", "account")
 
 
-def _list_spec() -> Spec:
-    spec = log_spec(current().out_screen)
+def _build_list_spec() -> Spec:
+    spec = build_log_spec(current_context().out_screen)
     *columns, last = spec.table
     whose = Column("account", "ACCOUNT", flexible=True, rank=3)
     where = Column("url", "ADDRESS", flexible=True, rank=4)
     return spec._replace(table=(*columns, whose, where, last), plain=_LIST.plain, fields=_LIST.fields)
 
 
-_LIST = log_spec()._replace(
+_LIST = build_log_spec()._replace(
     plain=("id", "state", "event", "createdAt", "account", "webhook", "url", "nextAttemptAt", "attempts"),
-    fields=(*DELIVERY_KEYS, *_OWN),
+    fields=(*DELIVERY_KEYS, *_OWNER_KEYS),
     empty="no deliveries",
 )
-_ONE = Spec(
+_DELIVERY = Spec(
     table=(
         Column("event", "event", role="bold"),
         Column("state", "state"),
         Column("createdAt", "event at", kind="moment"),
         Column("nextAttemptAt", "next", kind="moment"),
-        Column("error", "last answer", show=last_answer),
+        Column("error", "last answer", show=describe_last_response),
         Column("url", "address"),
         Column("account", "account"),
         Column("webhook", "webhook", role="id"),
@@ -46,14 +52,14 @@ _ONE = Spec(
         Column("body", "body"),
     ),
     plain=("id", "state", "event", "createdAt", "account", "webhook", "url", "nextAttemptAt"),
-    fields=(*DELIVERY_KEYS, *_OWN, "uuid", "body"),
+    fields=(*DELIVERY_KEYS, *_OWNER_KEYS, "uuid", "body"),
     id="id",
 )
 _Id = Annotated[int, typer.Argument(metavar="ID", min=1, help="Number from 'deliveries list'.")]
 
 
 @app.command("list", spec=_LIST)
-def deliveries_list(context: typer.Context, state: State = None, data: Data = None) -> None:
+def deliveries_list(context: typer.Context, state: StateOption = None, data: Data = None) -> None:
     """List the newest 500 deliveries of the instance.
 
     Examples:
@@ -61,11 +67,11 @@ def deliveries_list(context: typer.Context, state: State = None, data: Data = No
       docshare admin deliveries list --state queued
       docshare admin deliveries list --json | jq -r '.[] | select(.state == "abandoned") | .url' | sort | uniq -c
     """
-    rows = asked(context, data, "deliveries list")
-    current().emit([row for row in rows if state is None or row.get("state") == state], _list_spec())
+    rows = run_admin_command(context, data, "deliveries list")
+    current_context().emit([row for row in rows if state is None or row.get("state") == state], _build_list_spec())
 
 
-@app.command("show", spec=_ONE)
+@app.command("show", spec=_DELIVERY)
 def deliveries_show(context: typer.Context, delivery: _Id, data: Data = None) -> None:
     """Show one delivery: every attempt, and the body as it is sent.
 
@@ -74,22 +80,22 @@ def deliveries_show(context: typer.Context, delivery: _Id, data: Data = None) ->
       docshare admin deliveries show 1042
       docshare admin deliveries show 1042 --json | jq .body
     """
-    ctx = current()
-    printer = ctx.emitter(_ONE)
-    row = asked(context, data, "deliveries show", id=str(delivery))
+    ctx = current_context()
+    printer = ctx.emitter(_DELIVERY)
+    row = run_admin_command(context, data, "deliveries show", id=str(delivery))
     printer.emit(row)
-    tries = list(by_attempt([row]))
+    tries = list(split_by_attempt([row]))
     if printer.for_people and tries:
         ctx.print("")
-        ctx.emit(tries, BY_ATTEMPT)
+        ctx.emit(tries, ATTEMPTS_SPEC)
 
 
-@app.command("retry", spec=_ONE)
-def deliveries_retry(context: typer.Context, delivery: _Id, data: Data = None, dry_run: Doing = False) -> ExitCode:
+@app.command("retry", spec=_DELIVERY)
+def deliveries_retry(context: typer.Context, delivery: _Id, data: Data = None, dry_run: DryRun = False) -> ExitCode:
     """Send a delivery again: a new round of up to five attempts. One that is still queued is due now.
 
     Examples:
 
       docshare admin deliveries retry 1042
     """
-    return changed(context, data, dry_run, _ONE, "deliveries retry", id=str(delivery))
+    return run_change(context, data, dry_run, _DELIVERY, "deliveries retry", id=str(delivery))

@@ -4,17 +4,17 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.framework.admin_channel import Data, asked, changed
+from docshare.cli.framework.admin_channel import Data, run_admin_command, run_change
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, of_reported
-from docshare.cli.framework.context import current
-from docshare.cli.framework.dry_run import Doing
+from docshare.cli.framework.arguments import FILE_HELP, resolve_reported_file
+from docshare.cli.framework.context import current_context
+from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 
 app = App()
 
-FROZEN = Spec(
+FROZEN_FILE = Spec(
     table=(
         Column("originalName", "NAME", role="bold", flexible=True),
         Column("shortId", "ID", role="id"),
@@ -24,9 +24,9 @@ FROZEN = Spec(
     id="uuid",
 )
 
-LIST = Spec(
-    table=(*FROZEN.table, Column("owner", "OWNER", rank=1, flexible=True)),
-    plain=(*FROZEN.plain, "owner"),
+FROZEN_FILES = Spec(
+    table=(*FROZEN_FILE.table, Column("owner", "OWNER", rank=1, flexible=True)),
+    plain=(*FROZEN_FILE.plain, "owner"),
     id="uuid",
     empty="no file is frozen",
 )
@@ -34,7 +34,7 @@ LIST = Spec(
 File = Annotated[str, typer.Argument(metavar="FILE", help=f"{FILE_HELP} Also a link made for one recipient.")]
 
 
-@app.command("freeze", spec=LIST)
+@app.command("freeze", spec=FROZEN_FILES)
 def freeze(
     context: typer.Context,
     file: Annotated[
@@ -42,7 +42,7 @@ def freeze(
     ] = None,
     listing: Annotated[bool, typer.Option("--list", help="List the frozen files instead.")] = False,
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Freeze the links of a file while it is being reviewed.
 
@@ -58,17 +58,21 @@ def freeze(
     if listing == (file is not None):
         raise Stop(ExitCode.USAGE, "give a FILE or --list, and not both")
     if file is None:
-        current().emit(asked(context, data, "frozen"), LIST)
+        current_context().emit(run_admin_command(context, data, "frozen"), FROZEN_FILES)
         return ExitCode.OK
-    return changed(context, data, dry_run, FROZEN, "freeze", file=of_reported(current(), file))
+    return run_change(
+        context, data, dry_run, FROZEN_FILE, "freeze", file=resolve_reported_file(current_context(), file)
+    )
 
 
-@app.command("unfreeze", spec=FROZEN)
-def unfreeze(context: typer.Context, file: File, data: Data = None, dry_run: Doing = False) -> ExitCode:
+@app.command("unfreeze", spec=FROZEN_FILE)
+def unfreeze(context: typer.Context, file: File, data: Data = None, dry_run: DryRun = False) -> ExitCode:
     """Open the links of a frozen file again.
 
     Examples:
 
       docshare admin unfreeze aB3dE5fG7hJ9
     """
-    return changed(context, data, dry_run, FROZEN, "unfreeze", file=of_reported(current(), file))
+    return run_change(
+        context, data, dry_run, FROZEN_FILE, "unfreeze", file=resolve_reported_file(current_context(), file)
+    )

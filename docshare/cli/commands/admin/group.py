@@ -8,9 +8,9 @@ import typer
 from docshare.cli.framework.admin_channel import Data
 from docshare.cli.framework.app import App, Stub
 
-_PEOPLE, _FILES, _INSTANCE, _SENT = "Accounts", "Files", "The instance", "What it sent"
+_PEOPLE, _FILES, _INSTANCE, _OUTGOING = "Accounts", "Files", "The instance", "What it sent"
 _ACCOUNTS, _TRASH = "docshare.cli.commands.admin.accounts", "docshare.cli.commands.admin.trash"
-_FREEZING, _MAIL = "docshare.cli.commands.admin.freeze", "docshare.cli.commands.admin.mail"
+_FREEZE, _MAIL = "docshare.cli.commands.admin.freeze", "docshare.cli.commands.admin.mail"
 _STUBS = (
     Stub("account", _ACCOUNTS, _PEOPLE, "Accounts and their plans.", "account"),
     Stub("key", _ACCOUNTS, _PEOPLE, "API keys.", "key"),
@@ -23,8 +23,8 @@ _STUBS = (
     ),
     Stub("client", "docshare.cli.commands.admin.clients", _PEOPLE, "Apps that may ask accounts for access by OAuth."),
     Stub("invite", _MAIL, _FILES, "Invite somebody to a file by a personal link, whosever file it is.", "invite"),
-    Stub("freeze", _FREEZING, _FILES, "Freeze the links of a file while it is being reviewed.", "freeze"),
-    Stub("unfreeze", _FREEZING, _FILES, "Open the links of a frozen file again.", "unfreeze"),
+    Stub("freeze", _FREEZE, _FILES, "Freeze the links of a file while it is being reviewed.", "freeze"),
+    Stub("unfreeze", _FREEZE, _FILES, "Open the links of a frozen file again.", "unfreeze"),
     Stub(
         "hotspot",
         "docshare.cli.commands.admin.hotspots",
@@ -58,8 +58,8 @@ _STUBS = (
         "long.",
         "sweep",
     ),
-    Stub("outbox", _MAIL, _SENT, "The mails that the instance wrote.", "outbox"),
-    Stub("deliveries", "docshare.cli.commands.admin.deliveries", _SENT, "What the instance sends to webhooks."),
+    Stub("outbox", _MAIL, _OUTGOING, "The mails that the instance wrote.", "outbox"),
+    Stub("deliveries", "docshare.cli.commands.admin.deliveries", _OUTGOING, "What the instance sends to webhooks."),
 )
 
 app = App("Look after the bundled server: accounts, keys, storage.", stubs=_STUBS)

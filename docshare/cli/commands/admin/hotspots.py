@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.framework.admin_channel import Data, asked, changed
+from docshare.cli.framework.admin_channel import Data, run_admin_command, run_change
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import OPERATOR_HELP, of_operator
-from docshare.cli.framework.context import current
-from docshare.cli.framework.dry_run import Doing
+from docshare.cli.framework.arguments import OPERATOR_HELP, resolve_operator_file
+from docshare.cli.framework.context import current_context
+from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
@@ -17,11 +17,11 @@ from docshare.cli.terminal.text import clean
 app = App("Places on a page that open an address or play a sound.")
 
 
-def _place(row: Mapping[str, Any]) -> str:
+def _format_rect(row: Mapping[str, Any]) -> str:
     return ",".join(f"{side:g}" for side in row["rect"].values())
 
 
-def _target(row: Mapping[str, Any]) -> str:
+def _format_target(row: Mapping[str, Any]) -> str:
     return clean(row["url"]) if "url" in row else f"sound {row['assetId']}"
 
 
@@ -29,8 +29,8 @@ _HOTSPOT = Spec(
     table=(
         Column("page", "PAGE"),
         Column("label", "LABEL", role="bold", flexible=True),
-        Column("url", "OPENS", flexible=True, show=_target),
-        Column("rect", "RECT", rank=1, show=_place),
+        Column("url", "OPENS", flexible=True, show=_format_target),
+        Column("rect", "RECT", rank=1, show=_format_rect),
         Column("uuid", "UUID", role="id"),
     ),
     plain=("uuid", "page", "label", "url", "assetId", "rect.x", "rect.y", "rect.width", "rect.height"),
@@ -52,7 +52,7 @@ def add(
     link: Annotated[str | None, typer.Option(metavar="URL", help="Open this https address.")] = None,
     audio: Annotated[str | None, typer.Option(metavar="ASSET", help="Play this hotspot-audio asset.")] = None,
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Put a hotspot on a page of a file: it opens an address, or plays a sound that was uploaded to the file.
 
@@ -68,7 +68,9 @@ def add(
     if (link is None) == (audio is None):
         raise Stop(ExitCode.USAGE, "a hotspot needs either --link or --audio")
     wish = {"page": str(page), "rect": rect, "label": label, "link": link, "audio": audio}
-    return changed(context, data, dry_run, _HOTSPOT, "hotspot add", file=of_operator(current(), file), **wish)
+    return run_change(
+        context, data, dry_run, _HOTSPOT, "hotspot add", file=resolve_operator_file(current_context(), file), **wish
+    )
 
 
 @app.command("list", spec=_HOTSPOT)
@@ -79,7 +81,9 @@ def list_hotspots(context: typer.Context, file: File, data: Data = None) -> None
 
       docshare admin hotspot list aB3dE5fG7hJ9
     """
-    current().emit(asked(context, data, "hotspot list", file=of_operator(current(), file)), _HOTSPOT)
+    current_context().emit(
+        run_admin_command(context, data, "hotspot list", file=resolve_operator_file(current_context(), file)), _HOTSPOT
+    )
 
 
 @app.command("remove", spec=_HOTSPOT)
@@ -87,7 +91,7 @@ def remove(
     context: typer.Context,
     uuid: Annotated[str, typer.Argument(metavar="UUID", help="The hotspot, from 'hotspot list'.")],
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Remove a hotspot, with the count of its taps.
 
@@ -95,4 +99,4 @@ def remove(
 
       docshare admin hotspot remove 6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10
     """
-    return changed(context, data, dry_run, _HOTSPOT, "hotspot remove", uuid=uuid)
+    return run_change(context, data, dry_run, _HOTSPOT, "hotspot remove", uuid=uuid)

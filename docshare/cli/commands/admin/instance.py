@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from docshare.cli.framework.admin_channel import directory_of, require_data
+from docshare.cli.framework.admin_channel import require_data, resolve_data_dir
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from docshare.server.backup.manifest import Manifest
 
 
-def instance(context: typer.Context, data: Path | None) -> Path:
+def require_instance(context: typer.Context, data: Path | None) -> Path:
     """The data directory; Stop (2) where there is no instance, (7) where a restore was cut short."""
     from docshare.server.backup.placing import READY
 
-    directory = directory_of(context, data)
+    directory = resolve_data_dir(context, data)
     require_data(directory)
     if (directory / READY).exists():
         raise Stop(
@@ -36,7 +36,7 @@ def instance(context: typer.Context, data: Path | None) -> Path:
 
 
 @contextmanager
-def owned(directory: Path) -> Iterator[None]:
+def lock_data_dir(directory: Path) -> Iterator[None]:
     """Own the data directory for the length of the block; Stop (7) where a server does, AlreadyLocked
     where a backup reads it."""
     from docshare.server.backup.durable import give_to_owner
@@ -61,7 +61,7 @@ def owned(directory: Path) -> Iterator[None]:
 
 
 @contextmanager
-def troubles(directory: Path | None) -> Iterator[None]:
+def translate_backup_errors(directory: Path | None) -> Iterator[None]:
     """What can go wrong with backups, in the words and codes of the command line."""
     import sqlite3
 
@@ -87,7 +87,7 @@ def troubles(directory: Path | None) -> Iterator[None]:
         raise Stop(ExitCode.USAGE, f"{error.filename or 'the disk'}: {error.strerror or error}") from None
 
 
-def teller(bar: Any) -> Callable[[int, int], None]:
+def make_progress_callback(bar: Any) -> Callable[[int, int], None]:
     def tell(done: int, total: int) -> None:
         bar.of(total)
         bar.at(done)
@@ -95,7 +95,7 @@ def teller(bar: Any) -> Callable[[int, int], None]:
     return tell
 
 
-def totals(manifest: "Manifest", digest: str, seconds: float) -> dict[str, Any]:
+def summarize_manifest(manifest: "Manifest", digest: str, seconds: float) -> dict[str, Any]:
     return {
         "bytes": manifest.size,
         "files": manifest.counts.get("files", 0),
@@ -106,7 +106,7 @@ def totals(manifest: "Manifest", digest: str, seconds: float) -> dict[str, Any]:
     }
 
 
-def told(ctx: Context, manifest: "Manifest") -> ExitCode:
+def report_damage(ctx: Context, manifest: "Manifest") -> ExitCode:
     for key, how in sorted(manifest.damaged.items()):
         ctx.warn(f"the content {key} in the store was {how} when it was backed up: see docshare admin check")
     return ExitCode.CHECK_FAILED if manifest.damaged else ExitCode.OK

@@ -5,11 +5,11 @@ from typing import Annotated
 import typer
 
 from docshare.cli.commands.invites import INVITE
-from docshare.cli.framework.admin_channel import Data, asked, changed
+from docshare.cli.framework.admin_channel import Data, run_admin_command, run_change
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import OPERATOR_HELP, of_operator
-from docshare.cli.framework.context import current
-from docshare.cli.framework.dry_run import Doing
+from docshare.cli.framework.arguments import OPERATOR_HELP, resolve_operator_file
+from docshare.cli.framework.context import current_context
+from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
@@ -20,7 +20,7 @@ app = App()
 outbox = App("The mails that the instance wrote.")
 app.add_typer(outbox, name="outbox")
 
-_BEGINNING = 8  # characters of a UUID that people see, and that "outbox show" understands
+_SHORT_UUID_CHARS = 8  # characters of a UUID that people see, and that "outbox show" understands
 
 _MAIL = Spec(
     table=(
@@ -29,7 +29,7 @@ _MAIL = Spec(
         Column("state", "STATE", role="warn", rank=1),
         Column("createdAt", "WRITTEN", kind="when", rank=3),
         Column("error", "ERROR", flexible=True, rank=4),
-        Column("uuid", "MAIL", role="id", show=lambda row: clean(str(row["uuid"])[:_BEGINNING])),
+        Column("uuid", "MAIL", role="id", show=lambda row: clean(str(row["uuid"])[:_SHORT_UUID_CHARS])),
     ),
     plain=("uuid", "state", "createdAt", "to", "subject", "attempts", "nextAttemptAt", "sentAt", "error"),
     id="uuid",
@@ -50,7 +50,7 @@ def outbox_list(context: typer.Context, data: Data = None) -> None:
       docshare admin outbox list
       docshare admin outbox list --json | jq -r '.[] | select(.state == "failed") | .error'
     """
-    current().emit(asked(context, data, "outbox list"), _MAIL)
+    current_context().emit(run_admin_command(context, data, "outbox list"), _MAIL)
 
 
 @outbox.command("show", spec=_MESSAGE)
@@ -65,8 +65,8 @@ def outbox_show(
 
       docshare admin outbox show 6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10 > mail.eml
     """
-    ctx = current()
-    mail = asked(context, data, "outbox show", uuid=_whole(context, data, uuid))
+    ctx = current_context()
+    mail = run_admin_command(context, data, "outbox show", uuid=_resolve_uuid(context, data, uuid))
     printer = ctx.emitter(_MESSAGE)
     if printer.natural:
         ctx.write(mail["message"])
@@ -74,11 +74,11 @@ def outbox_show(
         printer.emit(mail)
 
 
-def _whole(context: typer.Context, data: Data, beginning: str) -> str:
+def _resolve_uuid(context: typer.Context, data: Data, beginning: str) -> str:
     """The UUID of the one mail that begins so; what fits none is left to be refused. Stop (2) where it fits many."""
     if is_uuid(beginning):
         return beginning
-    listed = (str(row["uuid"]) for row in asked(context, data, "outbox list"))
+    listed = (str(row["uuid"]) for row in run_admin_command(context, data, "outbox list"))
     found = [uuid for uuid in listed if uuid.startswith(beginning.lower())]
     if len(found) > 1:
         raise Stop(ExitCode.USAGE, f"{len(found)} mails begin with {beginning!r}", hint="Write more of the UUID.")
@@ -93,7 +93,7 @@ def invite(
     name: Annotated[str | None, typer.Option(help="The person's name.")] = None,
     mail: Annotated[bool, typer.Option("--mail/--no-mail", help="Write to them, if there is a mail server.")] = True,
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Invite somebody to a file by a personal link, whosever file it is.
 
@@ -103,6 +103,6 @@ def invite(
 
       docshare admin invite aB3dE5fG7hJ9 ann@example.com --name "Ann Lee"
     """
-    ctx = current()
+    ctx = current_context()
     wish = {"email": email, "name": name, "mail": "yes" if mail else "no"}
-    return changed(context, data, dry_run, INVITE, "invite", file=of_operator(ctx, file), **wish)
+    return run_change(context, data, dry_run, INVITE, "invite", file=resolve_operator_file(ctx, file), **wish)

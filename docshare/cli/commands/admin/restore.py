@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.commands.admin.backup import DIGEST, STREAM, TOTALS
-from docshare.cli.commands.admin.instance import owned, teller, told, totals, troubles
-from docshare.cli.framework.admin_channel import Data, directory_of
+from docshare.cli.commands.admin.instance import (
+    lock_data_dir,
+    make_progress_callback,
+    report_damage,
+    summarize_manifest,
+    translate_backup_errors,
+)
+from docshare.cli.framework.admin_channel import Data, resolve_data_dir
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, binary, current
-from docshare.cli.framework.dry_run import Doing
+from docshare.cli.framework.context import Context, binary_stream, current_context
+from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.prompts import confirm_severe
+from docshare.cli.framework.prompts import confirm_irreversible
 from docshare.cli.terminal.output import Column, Spec
 
 if TYPE_CHECKING:
@@ -47,7 +53,7 @@ def restore(
     ] = False,
     typed: Annotated[str | None, typer.Option("--confirm", metavar="DIR", help="Say the directory again.")] = None,
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Put a backup in place of the instance in the data directory, once all of it has been verified.
 
@@ -65,32 +71,32 @@ def restore(
       docshare admin restore docshare-2026-09-21.tar --verify-only
       age -d docshare.tar.age | docshare admin restore - --yes
     """
-    ctx = current()
-    directory = directory_of(context, data)
+    ctx = current_context()
+    directory = resolve_data_dir(context, data)
     where: dict[str, Any] = {}
-    with troubles(directory), _source(ctx, source) as found:
+    with translate_backup_errors(directory), _open_source(ctx, source) as found:
         if not (verify_only or dry_run):
             _require_replaceable(ctx, directory, typed)
         began = ctx.monotonic()
         if verify_only or dry_run:
-            verified = _verified(ctx, found, expected)
+            verified = _verify_backup(ctx, found, expected)
         else:
-            with owned(directory):
-                verified, where = _restored(ctx, found, directory, expected, hold=hold)
+            with lock_data_dir(directory):
+                verified, where = _restore_backup(ctx, found, directory, expected, hold=hold)
     manifest = verified.manifest
-    row = {"path": source, **totals(manifest, verified.sha256, ctx.monotonic() - began), **where}
-    ctx.emit({**row, **_origin(manifest)}, RESTORE)
-    return told(ctx, manifest)
+    row = {"path": source, **summarize_manifest(manifest, verified.sha256, ctx.monotonic() - began), **where}
+    ctx.emit({**row, **_describe_origin(manifest)}, RESTORE)
+    return report_damage(ctx, manifest)
 
 
 @contextmanager
-def _source(ctx: Context, source: str) -> "Iterator[Source]":
+def _open_source(ctx: Context, source: str) -> "Iterator[Source]":
     from docshare.server.backup import sources
 
     if source == STREAM:
         if ctx.stdin_tty:
             raise Stop(ExitCode.USAGE, "a backup does not come from a terminal", hint="Pipe it in, or name a file.")
-        with sources.streamed(binary(ctx.stdin)) as found:
+        with sources.streamed(binary_stream(ctx.stdin)) as found:
             yield found
         return
     path = Path(source)
@@ -110,31 +116,33 @@ def _require_replaceable(ctx: Context, directory: Path, typed: str | None) -> No
         )
     if "docshare.db" in inside:
         warning = f"Replacing the instance in {directory} (it is kept inside, in a directory before-restore-...)"
-        confirm_severe(ctx, warning, [str(directory)], typed=typed)
+        confirm_irreversible(ctx, warning, [str(directory)], typed=typed)
 
 
-def _verified(ctx: Context, source: "Source", expected: str) -> "Verified":
+def _verify_backup(ctx: Context, source: "Source", expected: str) -> "Verified":
     import tempfile
 
     from docshare.cli.terminal import progress
     from docshare.server.backup.manifest import BadBackup
     from docshare.server.backup.restoring import verify
 
-    with tempfile.TemporaryDirectory() as scratch, progress.shown(ctx, "verify", 1) as bar:
-        verified = verify(source, Path(scratch), teller(bar))
+    with tempfile.TemporaryDirectory() as scratch, progress.show_progress(ctx, "verify", 1) as bar:
+        verified = verify(source, Path(scratch), make_progress_callback(bar))
     if expected not in ("", verified.sha256):
         raise BadBackup(f"it is another backup: its manifest has the SHA-256 {verified.sha256}")
     return verified
 
 
-def _restored(
+def _restore_backup(
     ctx: Context, source: "Source", directory: Path, expected: str, *, hold: bool
 ) -> tuple["Verified", dict[str, Any]]:
     from docshare.cli.terminal import progress
     from docshare.server.backup.restoring import restore as put_back
 
-    with progress.shown(ctx, "restore", 1) as bar:
-        verified, aside = put_back(source, directory, now=ctx.now(), hold=hold, expected=expected, progress=teller(bar))
+    with progress.show_progress(ctx, "restore", 1) as bar:
+        verified, aside = put_back(
+            source, directory, now=ctx.now(), hold=hold, expected=expected, progress=make_progress_callback(bar)
+        )
     if aside is not None:
         ctx.note(f"what was there before is in {aside}")
     manifest = verified.manifest
@@ -143,7 +151,7 @@ def _restored(
     return verified, {"data": str(directory), "aside": str(aside) if aside else None}
 
 
-def _origin(manifest: "Manifest") -> dict[str, Any]:
+def _describe_origin(manifest: "Manifest") -> dict[str, Any]:
     from docshare.contract.wire import instant
 
     return {"createdAt": instant(manifest.created_at), "schema": manifest.schema, "program": manifest.program}

@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.framework.admin_channel import Data, Email, asked, changed
+from docshare.cli.framework.admin_channel import Data, Email, run_admin_command, run_change
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import current
-from docshare.cli.framework.dry_run import Doing
+from docshare.cli.framework.context import current_context
+from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode
-from docshare.cli.framework.prompts import confirm_severe
+from docshare.cli.framework.prompts import confirm_irreversible
 from docshare.cli.terminal.output import Column, Spec
 
 app = App()
@@ -33,7 +33,7 @@ _COUNTS = ("burned", "purged", "expired", "removed")
 _SWEEP = Spec(table=tuple(Column(name, name.upper()) for name in _COUNTS), plain=_COUNTS)
 
 
-_Trashed = Annotated[str, typer.Argument(metavar="FILE", help="UUID or short id of the deleted file.")]
+_TrashedFile = Annotated[str, typer.Argument(metavar="FILE", help="UUID or short id of the deleted file.")]
 
 
 @trash.command("list", spec=_TRASH)
@@ -44,27 +44,27 @@ def trash_list(context: typer.Context, email: Email, data: Data = None) -> None:
 
       docshare admin trash list ada@example.com
     """
-    current().emit(asked(context, data, "trash list", email=email), _TRASH)
+    current_context().emit(run_admin_command(context, data, "trash list", email=email), _TRASH)
 
 
 @trash.command("restore", spec=_TRASH)
-def trash_restore(context: typer.Context, file: _Trashed, data: Data = None, dry_run: Doing = False) -> ExitCode:
+def trash_restore(context: typer.Context, file: _TrashedFile, data: Data = None, dry_run: DryRun = False) -> ExitCode:
     """Give a deleted file back to its account, which needs a free file slot. Link, readership and events return.
 
     Examples:
 
       docshare admin trash restore aB3dE5fG7hJ9
     """
-    return changed(context, data, dry_run, _TRASH, "trash restore", file=file)
+    return run_change(context, data, dry_run, _TRASH, "trash restore", file=file)
 
 
 @trash.command("purge", spec=_TRASH)
 def trash_purge(
     context: typer.Context,
-    file: _Trashed,
+    file: _TrashedFile,
     typed: Annotated[str | None, typer.Option("--confirm", metavar="FILE", help="Say the file again.")] = None,
     data: Data = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Destroy a deleted file now, with its readership. There is no way back.
 
@@ -73,16 +73,16 @@ def trash_purge(
       docshare admin trash purge aB3dE5fG7hJ9 --yes
     """
     if not dry_run:
-        confirm_severe(current(), f"Destroying {file} with its readership", [file], typed=typed)
-    return changed(context, data, dry_run, _TRASH, "trash purge", file=file)
+        confirm_irreversible(current_context(), f"Destroying {file} with its readership", [file], typed=typed)
+    return run_change(context, data, dry_run, _TRASH, "trash purge", file=file)
 
 
 @app.command("sweep", spec=_SWEEP)
-def sweep(context: typer.Context, data: Data = None, dry_run: Doing = False) -> ExitCode:
+def sweep(context: typer.Context, data: Data = None, dry_run: DryRun = False) -> ExitCode:
     """Do now what a running server does every few seconds: destroy what burned, expired or lay in the trash for long.
 
     Examples:
 
       docshare admin sweep
     """
-    return changed(context, data, dry_run, _SWEEP, "sweep")
+    return run_change(context, data, dry_run, _SWEEP, "sweep")

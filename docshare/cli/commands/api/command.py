@@ -8,29 +8,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.framework.app import App
-from docshare.cli.framework.connection import make_stranger, secret_name
-from docshare.cli.framework.context import Context, current
-from docshare.cli.framework.dry_run import Sending
+from docshare.cli.framework.connection import is_secret_name, make_anonymous_client
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import DryRunSend
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.terminal.output import Spec, json_text
+from docshare.cli.terminal.output import Spec, format_json
 from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
 
 if TYPE_CHECKING:
-    from docshare.cli.commands.api.request import Request
+    from docshare.cli.commands.api.request import ApiRequest
     from docshare.client import Client
     from docshare.client.raw import Answer
 
 app = App()
 
 STDERR, STDOUT = "stderr", "stdout"
-_FEEDS = ("/api/v1/events", "/api/v1/gate-responses", "/api/v1/activity")
-_CREATING = ("/api/v1/files", "/api/v1/files/import", "/api/v1/files/claim")
-_TEXTS = ("text/", "json", "xml", "yaml", "javascript", "x-www-form-urlencoded")
+_FEED_PATHS = ("/api/v1/events", "/api/v1/gate-responses", "/api/v1/activity")
+_CREATE_PATHS = ("/api/v1/files", "/api/v1/files/import", "/api/v1/files/claim")
+_TEXT_TYPES = ("text/", "json", "xml", "yaml", "javascript", "x-www-form-urlencoded")
 _SPEC = Spec()
 
 
-def _place(value: str) -> str:
+def _check_error_body(value: str) -> str:
     if value not in (STDERR, STDOUT):
         raise typer.BadParameter(f"{value!r} is not one of {STDERR}, {STDOUT}.")
     return value
@@ -61,10 +61,10 @@ def api(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     paginate: Annotated[bool, typer.Option("--paginate", help="Walk a feed (/events, ...) to its end.")] = False,
     error_body: Annotated[
-        str, typer.Option(metavar="stderr|stdout", callback=_place, help="Where the body of a refusal goes.")
+        str, typer.Option(metavar="stderr|stdout", callback=_check_error_body, help="Where the body of a refusal goes.")
     ] = STDERR,
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Send no credential; any server will do.")] = False,
-    dry_run: Sending = False,
+    dry_run: DryRunSend = False,
 ) -> ExitCode:
     """Send any request, and print the body of the answer as it came.
 
@@ -89,60 +89,60 @@ def api(
       docshare api GET /files/aB3dE5fG7hJ9/qr-code -o code.png
       docshare api POST /api/webhooks --input hook.json
     """
-    from docshare.cli.commands.api.request import Given, request_of
+    from docshare.cli.commands.api.request import RequestArguments, parse_request
 
-    ctx = current()
-    given = Given(method, path, texts or (), typed or (), form or (), headers or (), source)
-    request = request_of(ctx, given, stranger=no_auth)
+    ctx = current_context()
+    given = RequestArguments(method, path, texts or (), typed or (), form or (), headers or (), source)
+    request = parse_request(ctx, given, stranger=no_auth)
     if paginate:
         _require_feed(request)
     if dry_run:
         from docshare.cli.framework import bulk
 
-        return bulk.planned(ctx, [request.shown()])
+        return bulk.print_requests(ctx, [request.shown()])
     if output not in (None, "-") and Path(str(output)).exists() and not force:
         raise Stop(ExitCode.USAGE, f"{output} exists", hint="Give --force to overwrite it.")
-    client = make_stranger(ctx, request.base) if no_auth else ctx.client()
+    client = make_anonymous_client(ctx, request.base) if no_auth else ctx.client()
     with client, ExitStack() as held:
         if paginate:
             _print_feed(ctx, client, request)
             return ExitCode.OK
         try:
-            answer = _sent(client, request, held)
+            answer = _send(client, request, held)
         except Refused as refusal:
-            _tell_refusal(ctx, refusal, include, error_body)
+            _print_refusal(ctx, refusal, include, error_body)
             raise
         if include:
             _print_head(ctx, answer.status, answer.headers)
-        _deliver(ctx, answer, None if output == "-" else output)
+        _write_response(ctx, answer, None if output == "-" else output)
     return ExitCode.OK
 
 
-def _sent(client: "Client", request: "Request", held: ExitStack) -> "Answer":
+def _send(client: "Client", request: "ApiRequest", held: ExitStack) -> "Answer":
     try:
         return client.raw.request(
             request.method, request.path, params=request.params, body=request.body(held), headers=request.headers
         )
     except Refused as refusal:
-        if refusal.code == "forbidden" and request.method == "POST" and request.path in _CREATING:
-            from docshare.cli.commands.upload.send import at_file_limit
+        if refusal.code == "forbidden" and request.method == "POST" and request.path in _CREATE_PATHS:
+            from docshare.cli.commands.upload.send import is_at_file_limit
 
-            refusal.at_file_limit = at_file_limit(client)
+            refusal.at_file_limit = is_at_file_limit(client)
         raise
 
 
 # --- feeds -----------------------------------------------------------------------------------------------------------
 
 
-def _require_feed(request: "Request") -> None:
-    if request.method != "GET" or request.path not in _FEEDS:
+def _require_feed(request: "ApiRequest") -> None:
+    if request.method != "GET" or request.path not in _FEED_PATHS:
         raise Stop(ExitCode.USAGE, "--paginate walks the feeds /events, /gate-responses and /activity only")
     since = str(request.params.get("since", 0))
     if "limit" in request.params or not (since.isascii() and since.isdigit()):
         raise Stop(ExitCode.USAGE, "--paginate sets the limit itself; since is the id to begin after")
 
 
-def _print_feed(ctx: Context, client: "Client", request: "Request") -> None:
+def _print_feed(ctx: Context, client: "Client", request: "ApiRequest") -> None:
     """The rows of a feed from the oldest to the newest, as one JSON array unless another shape was asked for."""
     params = {key: str(value) for key, value in request.params.items() if key != "since"}
     rows = client.raw.rows_after(request.path.removeprefix("/api/v1"), int(request.params.get("since", 0)), params)
@@ -157,18 +157,18 @@ def _print_feed(ctx: Context, client: "Client", request: "Request") -> None:
 # --- the answer ------------------------------------------------------------------------------------------------------
 
 
-def _deliver(ctx: Context, answer: "Answer", output: str | None) -> None:
-    kind = _header(answer.headers, "content-type").lower()
+def _write_response(ctx: Context, answer: "Answer", output: str | None) -> None:
+    kind = _find_header(answer.headers, "content-type").lower()
     if output is not None:
         from docshare.cli.commands.files.download import store
         from docshare.client.files import Content
 
-        length = _header(answer.headers, "content-length")
-        encoded = bool(_header(answer.headers, "content-encoding"))
+        length = _find_header(answer.headers, "content-length")
+        encoded = bool(_find_header(answer.headers, "content-encoding"))
         known = int(length) if length.isdigit() and not encoded else None
         store(ctx, Content(answer.blocks, Path(output).name, known, kind), Path(output))
     elif _is_reshaped(ctx):
-        _print_json(ctx, _json_of(b"".join(answer.blocks), kind))
+        _print_json(ctx, _parse_json(b"".join(answer.blocks), kind))
     elif ctx.stdout_tty:
         _print_text(ctx, b"".join(answer.blocks), kind)
     else:
@@ -182,7 +182,7 @@ def _is_reshaped(ctx: Context) -> bool:
     return asked.format not in (None, "json") or any((asked.query, asked.fields, asked.template))
 
 
-def _json_of(body: bytes, kind: str) -> Any:
+def _parse_json(body: bytes, kind: str) -> Any:
     import json
 
     try:
@@ -197,7 +197,7 @@ def _print_json(ctx: Context, value: Any) -> None:
         ctx.emit(value, _SPEC)
     else:
         ascii_only = ctx.stdout_tty or not ctx.out_screen.unicode
-        ctx.print(json_text(value, ascii_only=ascii_only, pretty=ctx.stdout_tty))
+        ctx.print(format_json(value, ascii_only=ascii_only, pretty=ctx.stdout_tty))
 
 
 def _print_text(ctx: Context, body: bytes, kind: str) -> None:
@@ -210,7 +210,7 @@ def _print_text(ctx: Context, body: bytes, kind: str) -> None:
         raise Stop(ExitCode.USAGE, f"{clean(what)} is not for a terminal", hint=hint)
     if "json" in kind:
         try:
-            _print_json(ctx, _json_of(body, kind))
+            _print_json(ctx, _parse_json(body, kind))
             return
         except Stop:  # it only says that it is JSON
             pass
@@ -218,44 +218,44 @@ def _print_text(ctx: Context, body: bytes, kind: str) -> None:
 
 
 def _is_text(kind: str) -> bool:
-    return any(word in kind for word in _TEXTS)
+    return any(word in kind for word in _TEXT_TYPES)
 
 
 # --- status, headers, refusals ---------------------------------------------------------------------------------------
 
 
 def _print_head(ctx: Context, status: int, headers: Mapping[str, str]) -> None:
-    for line in _head_lines(status, headers):
+    for line in _render_head(status, headers):
         ctx.err(line)
     ctx.err("")
 
 
-def _head_lines(status: int, headers: Mapping[str, str]) -> Iterator[str]:
+def _render_head(status: int, headers: Mapping[str, str]) -> Iterator[str]:
     from http import HTTPStatus
 
     known = {each.value: each.phrase for each in HTTPStatus}
     yield f"HTTP {status} {known.get(status, '')}".rstrip()
     for key, value in headers.items():
-        yield f"{key}: {'***' if secret_name(key) else value}"
+        yield f"{key}: {'***' if is_secret_name(key) else value}"
 
 
-def _tell_refusal(ctx: Context, refusal: Refused, include: bool, place: str) -> None:
+def _print_refusal(ctx: Context, refusal: Refused, include: bool, place: str) -> None:
     """Show a refusal as the server said it; what it means and the exit code follow as for every command."""
-    from docshare.cli.framework.errors import wants_json
+    from docshare.cli.framework.errors import is_json_wanted
 
     if include:
         _print_head(ctx, refusal.status, refusal.headers)
-    kind = _header(refusal.headers, "content-type").lower()
+    kind = _find_header(refusal.headers, "content-type").lower()
     if place == STDOUT:
         if ctx.stdout_tty:
             _print_text(ctx, refusal.body, kind)
         else:
             ctx.write(refusal.body)
-    elif refusal.body and _is_text(kind) and not wants_json(ctx):  # as JSON, stderr is one line about the error
+    elif refusal.body and _is_text(kind) and not is_json_wanted(ctx):  # as JSON, stderr is one line about the error
         text = ctx.redact(refusal.body.decode("utf-8", "replace")).removesuffix("\n")
         ctx.err_raw((clean(text, multiline=True) if ctx.stderr_tty else text) + "\n")
 
 
-def _header(headers: Mapping[str, str], name: str) -> str:
+def _find_header(headers: Mapping[str, str], name: str) -> str:
     """The value of a header, whatever the case of its name; empty if there is none."""
     return next((value for key, value in headers.items() if key.lower() == name), "")

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from docshare.cli.commands.settings.values import from_json
-from docshare.cli.framework.connection import keep_secret, secret_name
-from docshare.cli.framework.dry_run import HIDDEN, as_json
+from docshare.cli.commands.settings.values import parse_json
+from docshare.cli.framework.connection import is_secret_name, keep_secret
+from docshare.cli.framework.dry_run import HIDDEN, format_json
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.inputs import STDIN, read_whole
+from docshare.cli.framework.inputs import STDIN, read_bytes
 from docshare.client.address import origin_of, parse_address
 
 if TYPE_CHECKING:
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from docshare.client.whole_body import WholeBody
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-BODILESS = ("GET", "HEAD", "DELETE", "OPTIONS")
+METHODS_WITHOUT_BODY = ("GET", "HEAD", "DELETE", "OPTIONS")
 _API = "/api/v1"
-_AS_THEY_STAND = ("/api/", "/oauth/", "/.well-known/")
-_ALONE = ("/oembed", "/healthz")
+_VERBATIM_PREFIXES = ("/api/", "/oauth/", "/.well-known/")
+_VERBATIM_PATHS = ("/oembed", "/healthz")
 _ASSIGNMENT = re.compile(r"([^=:@]+)(:?=)(.*)", re.DOTALL)
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*)")
-_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
-_REWRITTEN = re.compile(r"[A-Za-z]:[/\\]")  # what Git Bash and MSYS make of a leading slash
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
+_MSYS_PATH = re.compile(r"[A-Za-z]:[/\\]")  # what Git Bash and MSYS make of a leading slash
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
-_OF_THE_BODY = ("content-length", "transfer-encoding")  # another value and the server waits for what never comes
-_WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
+_BODY_HEADERS = ("content-length", "transfer-encoding")  # another value and the server waits for what never comes
+_LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None}
 
 
-class Given(NamedTuple):
+class RequestArguments(NamedTuple):
     """What the command line says of a request, word by word: ``texts`` (-f), ``typed`` (-F), ``form``, ``headers``, and
     ``source``, the file of the body (``-``: stdin)."""
 
@@ -47,7 +47,7 @@ class Given(NamedTuple):
 
 
 @dataclass
-class Request:
+class ApiRequest:
     """One request. ``path`` is below the base address ``base`` (None: of the server in effect). Of the body there is
     at most one: ``values`` (JSON), ``raw`` bytes, or ``form`` with or without the ``file`` at ``(part, path)``."""
 
@@ -95,25 +95,25 @@ class Request:
 
     def shown(self) -> tuple[str, str, str]:
         """Method, address and body as ``-n`` shows them, without secrets."""
-        query = urlencode({key: HIDDEN if secret_name(key) else value for key, value in self.params.items()})
+        query = urlencode({key: HIDDEN if is_secret_name(key) else value for key, value in self.params.items()})
         address = (self.base or "") + self.path
         return self.method, f"{address}?{query}" if query else address, self._shown_body()
 
     def _shown_body(self) -> str:
         if self.values is not None:
-            return as_json(_masked(self.values))
+            return format_json(_mask_secrets(self.values))
         if self.raw is not None:
             try:
-                return as_json(_masked(from_json(self.raw.decode(), "--input")))
+                return format_json(_mask_secrets(parse_json(self.raw.decode(), "--input")))
             except (Stop, UnicodeDecodeError):
                 return f"({len(self.raw)} bytes)"
-        fields = {key: HIDDEN if secret_name(key) else value for key, value in (self.form or {}).items()}
+        fields = {key: HIDDEN if is_secret_name(key) else value for key, value in (self.form or {}).items()}
         if self.file is not None:
             fields[self.file[0]] = f"@{self.file[1]}"
         return "&".join(f"{key}={value}" for key, value in fields.items())
 
 
-def request_of(context: "Context", given: Given, *, stranger: bool) -> Request:
+def parse_request(context: "Context", given: RequestArguments, *, stranger: bool) -> ApiRequest:
     """Read what was given; nothing is sent. ``stranger``: no credential goes along. Stop (2) for what makes no sense,
     would show a secret to other users of this machine, or would carry the credential to another server."""
     method = given.method.upper()
@@ -121,18 +121,18 @@ def request_of(context: "Context", given: Given, *, stranger: bool) -> Request:
         hint = f"The method comes first: docshare api GET {given.path or '/files'}"
         raise Stop(ExitCode.USAGE, f"{given.method!r} is no HTTP method", hint=hint)
     _require_one_stdin(given)
-    base, path = _address(context, given.path, stranger)
+    base, path = _resolve_address(context, given.path, stranger)
     path, _, query = path.partition("?")
-    request = Request(method, path, base)
+    request = ApiRequest(method, path, base)
     for key, value in parse_qsl(query, keep_blank_values=True):
-        if value and secret_name(key):
-            raise _seen(f"{key} in the address", f"-F {key}=@FILE")
+        if value and is_secret_name(key):
+            raise _visible_secret_error(f"{key} in the address", f"-F {key}=@FILE")
         _put_param(request, key, value)
-    request.headers = dict(_headers(context, given.headers))
+    request.headers = dict(_parse_headers(context, given.headers))
     if given.source is not None and given.form:
         raise Stop(ExitCode.USAGE, "--input and --form exclude each other")
     if given.source is not None:
-        request.raw = read_whole(context, given.source, "--input")
+        request.raw = read_bytes(context, given.source, "--input")
     for word in given.form:
         _put_part(context, request, word)
     _put_fields(context, request, given)
@@ -141,22 +141,22 @@ def request_of(context: "Context", given: Given, *, stranger: bool) -> Request:
     return request
 
 
-def _require_one_stdin(given: Given) -> None:
+def _require_one_stdin(given: RequestArguments) -> None:
     words = [*given.typed, *given.headers, *(f"={word.partition('=<')[2]}" for word in given.form)]
     asking = sum(word.endswith((f"=@{STDIN}", f": @{STDIN}")) or word == f"={STDIN}" for word in words)
     if asking + (given.source == STDIN) > 1:
         raise Stop(ExitCode.USAGE, "only one of them can come from stdin")
 
 
-def _address(context: "Context", path: str, stranger: bool) -> tuple[str | None, str]:
+def _resolve_address(context: "Context", path: str, stranger: bool) -> tuple[str | None, str]:
     """The base address (None: of the server in effect) and what lies below it."""
-    if _REWRITTEN.match(path):
+    if _MSYS_PATH.match(path):
         hint = "This shell rewrites words that begin with a slash: leave it out, as in files."
         raise Stop(ExitCode.USAGE, f"{path!r} is a path of this machine", hint=hint)
     if "#" in path or not path.isprintable() or " " in path or not path:
         raise Stop(ExitCode.USAGE, f"{path!r} is no path of a server", hint="Write it as in /files?limit=3.")
     if "://" not in path:
-        return None, _below_api("/" + path.lstrip("/"))
+        return None, _add_api_prefix("/" + path.lstrip("/"))
     origin = origin_of(path)
     if not origin or "@" in urlsplit(path).netloc:
         raise Stop(ExitCode.USAGE, f"{path!r} is not an http or https address")
@@ -174,12 +174,12 @@ def _address(context: "Context", path: str, stranger: bool) -> tuple[str | None,
     )
 
 
-def _below_api(path: str) -> str:
+def _add_api_prefix(path: str) -> str:
     bare = path.partition("?")[0]
-    return path if path.startswith(_AS_THEY_STAND) or bare in _ALONE else _API + path
+    return path if path.startswith(_VERBATIM_PREFIXES) or bare in _VERBATIM_PATHS else _API + path
 
 
-def _headers(context: "Context", words: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _parse_headers(context: "Context", words: Sequence[str]) -> Iterator[tuple[str, str]]:
     for word in words:
         match = _HEADER.fullmatch(word)
         if match is None:
@@ -188,23 +188,23 @@ def _headers(context: "Context", words: Sequence[str]) -> Iterator[tuple[str, st
         if name.lower() == "authorization":
             hint = "Set DOCSHARE_TOKEN, or use a profile; --no-auth sends none."
             raise Stop(ExitCode.USAGE, "the credential is no option: others could see it", hint=hint)
-        if name.lower() in _OF_THE_BODY:
+        if name.lower() in _BODY_HEADERS:
             raise Stop(ExitCode.USAGE, f"-H {name}: it follows from the body and cannot be given")
         if value.startswith("@"):
-            value = _from_file(context, f"-H {name}", value[1:], secret=secret_name(name))
-        elif secret_name(name):
-            raise _seen(f"-H {name}", f"-H '{name}: @FILE'")
-        if not _VALUE.fullmatch(value):
+            value = _read_value(context, f"-H {name}", value[1:], secret=is_secret_name(name))
+        elif is_secret_name(name):
+            raise _visible_secret_error(f"-H {name}", f"-H '{name}: @FILE'")
+        if not _HEADER_VALUE.fullmatch(value):
             raise Stop(ExitCode.USAGE, f"-H {name}: a header is one line of Latin-1 characters")
         yield name, value
 
 
-def _put_part(context: "Context", request: Request, word: str) -> None:
+def _put_part(context: "Context", request: ApiRequest, word: str) -> None:
     """One ``--form`` word: ``NAME=VALUE``, ``NAME=<FILE`` for its text, or ``NAME=@FILE`` for the file itself."""
-    name, value = _pair(word, "--form")
+    name, value = _split_pair(word, "--form")
     request.form = {} if request.form is None else request.form
     if name in request.form or (request.file and request.file[0] == name):
-        raise _twice(name)
+        raise _duplicate_key_error(name)
     if value.startswith("@"):
         if request.file is not None:
             raise Stop(ExitCode.USAGE, "--form takes one file")
@@ -212,26 +212,26 @@ def _put_part(context: "Context", request: Request, word: str) -> None:
             raise Stop(ExitCode.USAGE, "--form sends files only", hint="Save it first: the server wants a name.")
         request.file = name, value[1:]
     elif value.startswith("<"):
-        request.form[name] = _from_file(context, f"--form {name}", value[1:], secret=secret_name(name))
-    elif value and secret_name(name):
-        raise _seen(f"--form {name}", f"--form '{name}=<FILE'")
+        request.form[name] = _read_value(context, f"--form {name}", value[1:], secret=is_secret_name(name))
+    elif value and is_secret_name(name):
+        raise _visible_secret_error(f"--form {name}", f"--form '{name}=<FILE'")
     else:
         request.form[name] = value
 
 
-def _pair(word: str, option: str) -> tuple[str, str]:
+def _split_pair(word: str, option: str) -> tuple[str, str]:
     name, equals, value = word.partition("=")
     if not equals or not name:
         raise Stop(ExitCode.USAGE, f"{option} {word!r} is not NAME=VALUE")
     return name, value
 
 
-def _put_fields(context: "Context", request: Request, given: Given) -> None:
+def _put_fields(context: "Context", request: ApiRequest, given: RequestArguments) -> None:
     """``-f`` and ``-F`` go into a JSON body, or into the query where the method takes none or the body is given."""
-    in_query = request.method in BODILESS or request.raw is not None or request.form is not None
+    in_query = request.method in METHODS_WITHOUT_BODY or request.raw is not None or request.form is not None
     for option, words in (("-f", given.texts), ("-F", given.typed)):
         for word in words:
-            key, value = _field(context, option, word)
+            key, value = _parse_field(context, option, word)
             if in_query:
                 _put_param(request, key, value)
             else:
@@ -239,7 +239,7 @@ def _put_fields(context: "Context", request: Request, given: Given) -> None:
                 _put_nested(request.values, key, value)
 
 
-def _field(context: "Context", option: str, word: str) -> tuple[str, Any]:
+def _parse_field(context: "Context", option: str, word: str) -> tuple[str, Any]:
     match = _ASSIGNMENT.fullmatch(word)
     if match is None:
         raise Stop(ExitCode.USAGE, f"{option} {word!r} is no field", hint="Write KEY=VALUE, or -F KEY:=JSON.")
@@ -247,27 +247,27 @@ def _field(context: "Context", option: str, word: str) -> tuple[str, Any]:
     value: Any = text
     from_file = option == "-F" and text.startswith("@")
     if from_file:
-        value = _from_file(context, f"{option} {key}", text[1:], secret=secret_name(key))
+        value = _read_value(context, f"{option} {key}", text[1:], secret=is_secret_name(key))
     if is_json:
-        value = from_json(value, f"{option} {key}")
+        value = parse_json(value, f"{option} {key}")
     elif option == "-F" and not from_file:
-        value = _typed(text)
-    if not from_file and _masked({key: value}) != {key: value}:
-        raise _seen(f"{option} {key}", f"-F {key}{match[2]}@FILE")
+        value = _parse_typed_value(text)
+    if not from_file and _mask_secrets({key: value}) != {key: value}:
+        raise _visible_secret_error(f"{option} {key}", f"-F {key}{match[2]}@FILE")
     return key, value
 
 
-def _typed(text: str) -> Any:
-    if text in _WORDS:
-        return _WORDS[text]
-    return from_json(text, "-F") if _NUMBER.fullmatch(text) else text
+def _parse_typed_value(text: str) -> Any:
+    if text in _LITERALS:
+        return _LITERALS[text]
+    return parse_json(text, "-F") if _NUMBER.fullmatch(text) else text
 
 
-def _put_param(request: Request, key: str, value: Any) -> None:
+def _put_param(request: ApiRequest, key: str, value: Any) -> None:
     if value is None or isinstance(value, dict | list):
         raise Stop(ExitCode.USAGE, f"{key}: the query of an address takes texts and numbers only")
     if key in request.params:
-        raise _twice(key)
+        raise _duplicate_key_error(key)
     request.params[key] = ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
@@ -277,35 +277,35 @@ def _put_nested(values: dict[str, Any], key: str, value: Any) -> None:
     for parent in parents:
         below = values.setdefault(parent, {})
         if not isinstance(below, dict):
-            raise _twice(parent)
+            raise _duplicate_key_error(parent)
         values = below
     if last in values:
-        raise _twice(key)
+        raise _duplicate_key_error(key)
     values[last] = value
 
 
-def _from_file(context: "Context", what: str, source: str, *, secret: bool) -> str:
+def _read_value(context: "Context", what: str, source: str, *, secret: bool) -> str:
     """The text of a file (``-``: stdin) without the line end that editors put behind it."""
     try:
-        text = read_whole(context, source, what).decode().removesuffix("\n").removesuffix("\r")
+        text = read_bytes(context, source, what).decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
         raise Stop(ExitCode.USAGE, f"{what}: {source} is no UTF-8 text", code="local_file") from error
     return keep_secret(context, text) if secret and text else text
 
 
-def _masked(value: Any) -> Any:
+def _mask_secrets(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {
-            key: HIDDEN if inner and inner is not True and secret_name(str(key)) else _masked(inner)
+            key: HIDDEN if inner and inner is not True and is_secret_name(str(key)) else _mask_secrets(inner)
             for key, inner in value.items()
         }
-    return [_masked(inner) for inner in value] if isinstance(value, list) else value
+    return [_mask_secrets(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _seen(what: str, instead: str) -> Stop:
+def _visible_secret_error(what: str, instead: str) -> Stop:
     hint = f"Put it into a file that only you can read: {instead}  (@- is stdin)"
     return Stop(ExitCode.USAGE, f"{what} would be seen in the list of processes", hint=hint)
 
 
-def _twice(key: str) -> Stop:
+def _duplicate_key_error(key: str) -> Stop:
     return Stop(ExitCode.USAGE, f"{key} is given twice")

@@ -9,19 +9,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from docshare.cli.commands.apply.model import FileWish, HookWish, VariantWish
-from docshare.cli.commands.apply.settings import wanted
-from docshare.cli.commands.apply.state import State, password_mark
-from docshare.cli.commands.browse import checked_link
-from docshare.cli.commands.push.run import uploaded
-from docshare.cli.commands.settings.advice import hole
-from docshare.cli.commands.settings.describe import Difference, unlike
-from docshare.cli.commands.settings.write import explained
-from docshare.cli.commands.upload.new_version import sent
+from docshare.cli.commands.apply.model import DesiredFile, DesiredVariant, DesiredWebhook
+from docshare.cli.commands.apply.settings import build_settings_body
+from docshare.cli.commands.apply.state import ApplyState, hash_password
+from docshare.cli.commands.browse import require_share_link
+from docshare.cli.commands.push.run import upload_with_progress
+from docshare.cli.commands.settings.advice import describe_ineffective_domains
+from docshare.cli.commands.settings.describe import Difference, describe_mismatches
+from docshare.cli.commands.settings.write import add_hint
+from docshare.cli.commands.upload.new_version import replace_with_progress
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.local.secret_file import new_secret_file
-from docshare.cli.local.storage import unwritable
+from docshare.cli.local.secret_file import create_secret_file
+from docshare.cli.local.storage import write_error
 from docshare.client.errors import Refused
 from docshare.contract.plans import Plan
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_SECRET_TRIES = 2  # a webhook whose answer was lost is made anew, for its secret was lost with it
+_SECRET_ATTEMPTS = 2  # a webhook whose answer was lost is made anew, for its secret was lost with it
 
 
 @dataclass
-class Target:
+class FileTarget:
     """A file that is described: its ``key``, and ``row``, the File object, empty until it is shared."""
 
     key: str
@@ -69,34 +69,34 @@ class Action(NamedTuple):
         return told | ({"changes": changes} if changes else {}) | {"done": done}
 
 
-class Doer:
+class Executor:
     """Does the actions. ``state`` learns of each."""
 
-    def __init__(self, context: "Context", client: "Client", state: State) -> None:
+    def __init__(self, context: "Context", client: "Client", state: ApplyState) -> None:
         self._ctx = context
         self._client = client
         self._state = state
 
     # --- files -----------------------------------------------------------------------------------------------------
 
-    def upload(self, wish: FileWish, target: Target) -> Row:
+    def upload(self, wish: DesiredFile, target: FileTarget) -> Row:
         """Share a document."""
-        made = uploaded(self._ctx, self._client, wish.item)
+        made = upload_with_progress(self._ctx, self._client, wish.item)
         # Noted before anything else can fail: the next run goes on with this file and does not make another.
         self._state.files[wish.key] = {"uuid": made["uuid"], "sha256": wish.digest, "contentVersion": 1}
         self._state.save()
         target.row = self._client.files.show(str(made["uuid"]))
         self.know(wish, target)
-        return {"uuid": target.uuid, "url": checked_link(made)}
+        return {"uuid": target.uuid, "url": require_share_link(made)}
 
-    def replace(self, wish: FileWish, target: Target) -> Row:
+    def replace(self, wish: DesiredFile, target: FileTarget) -> Row:
         """Put another document behind the link of a file."""
-        done = sent(self._ctx, self._client, target.uuid, wish.item, keep_anchors=wish.keep_anchors)
+        done = replace_with_progress(self._ctx, self._client, target.uuid, wish.item, keep_anchors=wish.keep_anchors)
         self._state.file(wish.key).update(sha256=wish.digest, contentVersion=done.get("contentVersion"))
         return {"uuid": target.uuid, **({"url": target.row["shareUrl"]} if "shareUrl" in target.row else {})}
 
     def know(
-        self, wish: FileWish, target: Target, links: Mapping[str, str] | None = None, settled: Sequence[str] = ()
+        self, wish: DesiredFile, target: FileTarget, links: Mapping[str, str] | None = None, settled: Sequence[str] = ()
     ) -> None:
         """Let the state know which file this is, and which of its variants were found (``links``: UUIDs by label).
         ``settled``: settings that are at their defaults again."""
@@ -110,36 +110,39 @@ class Doer:
         if links:
             entry["variants"] = {**entry.get("variants", {}), **links}
 
-    def settle(self, wish: FileWish, target: Target, gone: Sequence[str]) -> Row:
+    def settle(self, wish: DesiredFile, target: FileTarget, gone: Sequence[str]) -> Row:
         """Write the settings that differ."""
         entry = self._state.file(wish.key)
-        body = wanted(wish, target.row, entry, self._ctx.now(), gone)
+        body = build_settings_body(wish, target.row, entry, self._ctx.now(), gone)
         if body:
             try:
                 self._client.settings.write(target.uuid, body)
             except Refused as refusal:
-                raise explained(refusal, body) from refusal
+                raise add_hint(refusal, body) from refusal
             after = self._client.files.show(target.uuid)
-            for warning in (*unlike(after, body), *filter(None, [hole(body, after)])):
+            for warning in (
+                *describe_mismatches(after, body),
+                *filter(None, [describe_ineffective_domains(body, after)]),
+            ):
                 self._ctx.warn(f"{wish.key}: {warning}")
             target.row = after
         entry["settings"] = sorted(set(entry.get("settings", [])) - set(gone))
         if wish.password:
-            entry["password"] = password_mark(wish.password)
+            entry["password"] = hash_password(wish.password)
         elif body.get("password") == "":
             entry.pop("password", None)
         return {"uuid": target.uuid}
 
     def trash(self, key: str, uuid: str) -> Row:
         """Put a file that is described no more into the trash."""
-        with _gone():
+        with _ignore_missing():
             self._client.files.delete(uuid)
         del self._state.files[key]
         return {"uuid": uuid}
 
     # --- variants --------------------------------------------------------------------------------------------------
 
-    def mint(self, wish: VariantWish, target: Target, known: Sequence[str]) -> Row:
+    def mint(self, wish: DesiredVariant, target: FileTarget, known: Sequence[str]) -> Row:
         """Make a link for a recipient. ``known``: UUIDs of the variants that stand."""
         made = self._client.variants.create(target.uuid, wish.label, wish.overrides, known=known)
         self._state.file(target.key).setdefault("variants", {})[wish.label] = made["uuid"]
@@ -147,21 +150,21 @@ class Doer:
             self._client.variants.update(target.uuid, str(made["uuid"]), {"revoked": True})
         return {"uuid": made["uuid"], **({"url": made["url"]} if "url" in made else {})}
 
-    def alter(self, target: Target, uuid: str, changes: Mapping[str, Any]) -> Row:
+    def alter(self, target: FileTarget, uuid: str, changes: Mapping[str, Any]) -> Row:
         """Change a variant."""
         self._client.variants.update(target.uuid, uuid, changes)
         return {"uuid": uuid}
 
     def unmake(self, key: str, file: str, label: str, uuid: str) -> Row:
         """Delete a variant that is described no more."""
-        with _gone():
+        with _ignore_missing():
             self._client.variants.delete(file, uuid)
         del self._state.file(key)["variants"][label]
         return {"uuid": uuid}
 
     # --- webhooks --------------------------------------------------------------------------------------------------
 
-    def hook(self, wish: HookWish, target: Target | None, known: Sequence[str], old: str | None) -> Row:
+    def hook(self, wish: DesiredWebhook, target: FileTarget | None, known: Sequence[str], old: str | None) -> Row:
         """Make a webhook, and delete the ``old`` one whose place it takes."""
         file = None if target is None else target.uuid
         make = partial(self._client.webhooks.create, wish.url, wish.events, wish.format, file, known=known)
@@ -169,7 +172,7 @@ class Doer:
         self._state.webhooks[wish.key] = str(webhook["uuid"])
         self._state.save()
         if old is not None:
-            with _gone():
+            with _ignore_missing():
                 self._client.webhooks.delete(old)
         return {"uuid": webhook["uuid"], **({} if wish.secret_file is None else {"secretFile": str(wish.secret_file)})}
 
@@ -178,7 +181,7 @@ class Doer:
         fresh = path.with_name(f".{path.name}.new")
         with suppress(OSError):
             fresh.unlink()
-        with new_secret_file(fresh) as kept:
+        with create_secret_file(fresh) as kept:
             answer = self._told(make)
             webhook: Row = answer["webhook"]
             try:
@@ -187,12 +190,12 @@ class Doer:
             except (OSError, Stop) as error:
                 kept.kept = False
                 self._client.webhooks.delete(str(webhook["uuid"]))  # nobody could ever check its signatures
-                raise unwritable(path, error) if isinstance(error, OSError) else error from error
+                raise write_error(path, error) if isinstance(error, OSError) else error from error
         return webhook
 
     def _told(self, make: Callable[[], Row]) -> Row:
         """The answer to a creation, with its secret."""
-        for _ in range(_SECRET_TRIES):
+        for _ in range(_SECRET_ATTEMPTS):
             answer = make()
             if isinstance(answer.get("secret"), str):
                 return answer
@@ -201,14 +204,14 @@ class Doer:
 
     def unhook(self, key: str, uuid: str) -> Row:
         """Delete a webhook that is described no more."""
-        with _gone():
+        with _ignore_missing():
             self._client.webhooks.delete(uuid)
         del self._state.webhooks[key]
         return {"uuid": uuid}
 
 
 @contextmanager
-def _gone() -> Iterator[None]:
+def _ignore_missing() -> Iterator[None]:
     """What is deleted inside may be gone already: a request whose answer was lost is sent again."""
     try:
         yield

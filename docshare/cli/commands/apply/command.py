@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.apply.output import APPLIED, lines
+from docshare.cli.commands.apply.output import ACTION_SPEC, render_action
 from docshare.cli.framework import errors, prompts
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
-from docshare.cli.local.storage import locked
+from docshare.cli.local.storage import hold_lock
 from docshare.client.errors import ClientError, Refused
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
     from docshare.cli.commands.apply.actions import Action
-    from docshare.cli.commands.apply.state import State
+    from docshare.cli.commands.apply.state import ApplyState
     from docshare.cli.terminal.output import Emitter
     from docshare.client import Client
 
 app = App()
 
 # Whatever was done before, these say more than that some of it was not.
-_TELLING = (ExitCode.CREDENTIAL, ExitCode.RATE_LIMITED, ExitCode.UNREACHABLE, ExitCode.UNKNOWN_OUTCOME)
+_OVERRIDING_EXIT_CODES = (ExitCode.CREDENTIAL, ExitCode.RATE_LIMITED, ExitCode.UNREACHABLE, ExitCode.UNKNOWN_OUTCOME)
 
 
-@app.command("apply", spec=APPLIED)
+@app.command("apply", spec=ACTION_SPEC)
 def apply(
     path: Annotated[Path, typer.Argument(metavar="F", help="The YAML file.")] = Path("share.yaml"),
     state: Annotated[
@@ -63,35 +63,35 @@ def apply(
       docshare apply site.yaml --prune --yes
       docshare apply --check || echo "share.yaml is not applied"
     """
-    from docshare.cli.commands.apply.parse import read_wishes
-    from docshare.cli.commands.apply.plan import Planner
-    from docshare.cli.commands.apply.state import State
+    from docshare.cli.commands.apply.parse import read_desired_state
+    from docshare.cli.commands.apply.plan import Reconciler
+    from docshare.cli.commands.apply.state import ApplyState
 
-    ctx = current()
-    printer = ctx.emitter(APPLIED)
-    wishes = read_wishes(ctx, path)
+    ctx = current_context()
+    printer = ctx.emitter(ACTION_SPEC)
+    wishes = read_desired_state(ctx, path)
     kept = path.with_name(f"{path.stem}.state.json") if state is None else state
     with ExitStack() as held:
         if not (dry_run or check):  # a second run waits, and then knows what the first has done
-            held.enter_context(locked(kept.with_name(f".{kept.name}.lock")))
-        known = State(kept).load()
+            held.enter_context(hold_lock(kept.with_name(f".{kept.name}.lock")))
+        known = ApplyState(kept).load()
         client = held.enter_context(ctx.client())
-        account = _account(client)
+        account = _fetch_account(client)
         known.bind(client.base_url, account.get("uuid"))
-        from docshare.cli.framework.sources import plan_in
+        from docshare.cli.framework.sources import parse_plan
 
-        planner = Planner(ctx, client, wishes, known, prune=prune, plan=plan_in(account))
+        planner = Reconciler(ctx, client, wishes, known, prune=prune, plan=parse_plan(account))
         actions = planner.actions()
         if dry_run or check:
-            _show(ctx, printer, actions)
+            _print_actions(ctx, printer, actions)
             return ExitCode.CHECK_FAILED if check and actions else ExitCode.OK
-        _consent(ctx, actions)
+        _confirm_risky(ctx, actions)
         planner.note_known()
         known.save()
-        return _carried_out(ctx, client, printer, actions, known)
+        return _run_actions(ctx, client, printer, actions, known)
 
 
-def _account(client: "Client") -> Mapping[str, Any]:
+def _fetch_account(client: "Client") -> Mapping[str, Any]:
     """The account; empty where the credential may not ask."""
     try:
         return client.account.show()
@@ -101,7 +101,7 @@ def _account(client: "Client") -> Mapping[str, Any]:
         return {}
 
 
-def _show(ctx: Context, printer: "Emitter", actions: Sequence["Action"]) -> None:
+def _print_actions(ctx: Context, printer: "Emitter", actions: Sequence["Action"]) -> None:
     rows = [action.row(done=False) for action in actions]
     if printer.for_people:
         for row in rows:
@@ -111,22 +111,22 @@ def _show(ctx: Context, printer: "Emitter", actions: Sequence["Action"]) -> None
     ctx.note(f"{len(rows)} to do" if rows else "nothing to do")
 
 
-def _consent(ctx: Context, actions: Sequence["Action"]) -> None:
+def _confirm_risky(ctx: Context, actions: Sequence["Action"]) -> None:
     """Stop (2) unless it is wanted that something is replaced or removed."""
     risky = [action for action in actions if action.risky]
     if not risky:
         return
     if ctx.may_prompt and not ctx.options.yes:
         for action in actions:
-            for line in lines(action.row(done=False), ctx, ctx.err_screen):
+            for line in render_action(action.row(done=False), ctx, ctx.err_screen):
                 ctx.err_raw(f"{line}\n")
     what = f"{risky[0].verb.capitalize()} {risky[0].kind} {risky[0].name}"
     more = f", and {len(risky) - 1} more like that" if len(risky) > 1 else ""
     prompts.confirm(ctx, f"{what}{more}?" if ctx.may_prompt else f"{what}{more}")
 
 
-def _carried_out(
-    ctx: Context, client: "Client", printer: "Emitter", actions: Sequence["Action"], state: "State"
+def _run_actions(
+    ctx: Context, client: "Client", printer: "Emitter", actions: Sequence["Action"], state: "ApplyState"
 ) -> ExitCode:
     """Do all of it, telling each action as it ends; the first failure ends it."""
     whole = printer.format == "json"
@@ -137,10 +137,10 @@ def _carried_out(
                 client.pace(quiet=True)
                 row = {**action.row(done=True), **action.run()}
             except (Problem, ClientError, Stop) as error:
-                if not rows or exit_code(error) in _TELLING:
+                if not rows or exit_code(error) in _OVERRIDING_EXIT_CODES:
                     ctx.note(f"this could not be done: {action.verb} {action.kind} {action.name}")
                     raise
-                rows.append(_failed(ctx, action, error))
+                rows.append(_report_failure(ctx, action, error))
                 ctx.warn(f"{len(actions) - len(rows) + 1} are left to do; the same command goes on from here")
                 return ExitCode.PARTIAL
             finally:
@@ -155,10 +155,10 @@ def _carried_out(
     return ExitCode.OK
 
 
-def _failed(ctx: Context, action: "Action", error: Exception) -> Mapping[str, Any]:
+def _report_failure(ctx: Context, action: "Action", error: Exception) -> Mapping[str, Any]:
     failure = errors.describe(ctx, error)
     told = f"{action.verb} {action.kind} {action.name}"
     ctx.err(f"error: {told}: {failure.detail}", "error")
     if failure.hint:
         ctx.err(f"hint: {failure.hint}", "dim")
-    return {**action.row(done=False), "error": errors.as_json(ctx, failure)}
+    return {**action.row(done=False), "error": errors.build_error_object(ctx, failure)}

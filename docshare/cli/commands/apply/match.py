@@ -5,15 +5,15 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from docshare.cli.commands.apply.model import FileWish
-from docshare.cli.commands.apply.state import State
+from docshare.cli.commands.apply.model import DesiredFile
+from docshare.cli.commands.apply.state import ApplyState
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract.media import DOCUMENTS
 
 Row = dict[str, Any]
 
 
-def found_files(wishes: Sequence[FileWish], rows: Sequence[Row], state: State) -> dict[str, Row]:
+def match_files(wishes: Sequence[DesiredFile], rows: Sequence[Row], state: ApplyState) -> dict[str, Row]:
     """The File object of each wish that has one, by key. ``rows``: the active files of the account.
 
     What is certain goes first, so that no file is taken by its name that another wish is known to be. Stop (3) for a
@@ -23,26 +23,28 @@ def found_files(wishes: Sequence[FileWish], rows: Sequence[Row], state: State) -
     by_slug = {row["slug"]: row for row in rows if row.get("slug")}
     found: dict[str, Row] = {}
     for wish in wishes:
-        row = _certain(wish, by_uuid, by_slug, state)
+        row = _find_certain(wish, by_uuid, by_slug, state)
         if row is not None:
-            _take(found, wish, row)
+            _assign_row(found, wish, row)
     taken = {row["uuid"] for row in found.values()}
     for wish in wishes:
         if wish.key not in found:
-            row = _named(wish, [row for row in rows if row.get("uuid") not in taken])
+            row = _find_by_name(wish, [row for row in rows if row.get("uuid") not in taken])
             if row is not None:
-                _take(found, wish, row)
+                _assign_row(found, wish, row)
     return found
 
 
-def _take(found: dict[str, Row], wish: FileWish, row: Row) -> None:
+def _assign_row(found: dict[str, Row], wish: DesiredFile, row: Row) -> None:
     other = next((key for key, each in found.items() if each["uuid"] == row["uuid"]), None)
     if other is not None:
         raise Stop(ExitCode.USAGE, f"{other} and {wish.key} would be one file, {row['uuid']}")
     found[wish.key] = row
 
 
-def _certain(wish: FileWish, by_uuid: Mapping[str, Row], by_slug: Mapping[str, Row], state: State) -> Row | None:
+def _find_certain(
+    wish: DesiredFile, by_uuid: Mapping[str, Row], by_slug: Mapping[str, Row], state: ApplyState
+) -> Row | None:
     if wish.uuid is not None:
         if wish.uuid not in by_uuid:
             raise Stop(ExitCode.NOT_FOUND, f"{wish.key}: no active file {wish.uuid}", hint="See: docshare files list")
@@ -51,7 +53,7 @@ def _certain(wish: FileWish, by_uuid: Mapping[str, Row], by_slug: Mapping[str, R
     return by_slug.get(wish.slug) if known is None else known
 
 
-def _named(wish: FileWish, rows: Sequence[Row]) -> Row | None:
+def _find_by_name(wish: DesiredFile, rows: Sequence[Row]) -> Row | None:
     """The only file of that name. With a slug that no file has, it must have no other and the same bytes: it is what
     an earlier run left that did not come to naming it."""
     rows = [row for row in rows if _has_name(row, wish)]
@@ -64,12 +66,12 @@ def _named(wish: FileWish, rows: Sequence[Row]) -> Row | None:
     return rows[0] if rows else None
 
 
-def _has_name(row: Row, wish: FileWish) -> bool:
-    stored, name = _normal(str(row.get("originalName"))), _normal(wish.item.name)
+def _has_name(row: Row, wish: DesiredFile) -> bool:
+    stored, name = _normalize(str(row.get("originalName"))), _normalize(wish.item.name)
     if wish.item.kind is not None and DOCUMENTS[wish.item.kind].converted:
         return os.path.splitext(stored)[0] == os.path.splitext(name)[0]
     return stored == name
 
 
-def _normal(name: str) -> str:
+def _normalize(name: str) -> str:
     return unicodedata.normalize("NFC", name)

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from docshare.cli.commands.settings.changes import Changes
+from docshare.cli.commands.settings.changes import SettingChanges
 from docshare.cli.commands.settings.overrides import Overrides
 from docshare.cli.framework.sources import Item
 
 
-class VariantWish(NamedTuple):
+class DesiredVariant(NamedTuple):
     """A link for one recipient. ``overrides``: all it has; ``revoked``: None leaves that as it is."""
 
     label: str
@@ -18,7 +18,7 @@ class VariantWish(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FileWish:
+class DesiredFile:
     """A document to be shared.
 
     ``key``: its name in the state file; ``uuid``: the file it is, where that is said; ``digest``: SHA-256 of its bytes;
@@ -32,10 +32,10 @@ class FileWish:
     line: int
     uuid: str | None = None
     keep_anchors: bool = False
-    changes: Changes = field(default_factory=Changes)
+    changes: SettingChanges = field(default_factory=SettingChanges)
     password: str | None = None
     lifetime: int | None = None
-    variants: tuple[VariantWish, ...] = ()
+    variants: tuple[DesiredVariant, ...] = ()
 
     @property
     def slug(self) -> str:
@@ -51,7 +51,7 @@ class FileWish:
         return sorted({"deleteAt" if key == "neverExpire" else key for key in keys})
 
 
-class HookWish(NamedTuple):
+class DesiredWebhook(NamedTuple):
     """An address to be told. ``file``: the key of the only file; ``secret_file``: where a new secret goes."""
 
     url: str
@@ -67,8 +67,8 @@ class HookWish(NamedTuple):
         return f"{self.format} {self.url}" + (f" {self.file}" if self.file is not None else "")
 
 
-class Wishes(NamedTuple):
+class DesiredState(NamedTuple):
     """All that one file asks for."""
 
-    files: tuple[FileWish, ...]
-    webhooks: tuple[HookWish, ...]
+    files: tuple[DesiredFile, ...]
+    webhooks: tuple[DesiredWebhook, ...]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.settings.overrides import in_words
+from docshare.cli.commands.settings.overrides import describe_overrides
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
 
@@ -16,35 +16,36 @@ CREATE, UPDATE, REPLACE, DELETE = "create", "update", "replace", "delete"
 _SIGNS = {CREATE: ("+", "ok"), UPDATE: ("~", "warn"), REPLACE: ("~", "warn"), DELETE: ("-", "error")}
 
 
-def _lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
-    yield from lines(row, context, context.out_screen)
+def _render_row(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
+    yield from render_action(row, context, context.out_screen)
 
 
-def lines(row: Mapping[str, Any], context: "Context", screen: "Screen") -> Iterator[str]:
+def render_action(row: Mapping[str, Any], context: "Context", screen: "Screen") -> Iterator[str]:
     """An action in a line for ``screen``, and the link that it made in another."""
     sign, role = _SIGNS[str(row["action"])]
     named = clean(f"{row['action']} {row['kind']} {row['name']}")
     place = f" of {clean(str(row['file']))}" if row.get("file") not in (None, row["name"]) else ""
-    told = ", ".join(filter(None, (_told(context, *each) for each in row.get("changes", {}).items())))
+    told = ", ".join(filter(None, (_describe_change(context, *each) for each in row.get("changes", {}).items())))
     yield screen.paint(role, f"{sign} {named}") + place + (f": {clean(told)}" if told else "")
     if "url" in row:
         yield f"  {screen.paint('bold', clean(str(row['url'])))}"
 
 
-def _told(context: "Context", key: str, change: Mapping[str, Any]) -> str:
+def _describe_change(context: "Context", key: str, change: Mapping[str, Any]) -> str:
     old, new = change["from"], change["to"]
     if key == "sha256":
         return ""
     if key == "overrides":
-        return f"{in_words(old) or 'as the file'} {context.err_screen.glyph('→')} {in_words(new) or 'as the file'}"
+        before, after = (describe_overrides(each) or "as the file" for each in (old, new))
+        return f"{before} {context.err_screen.glyph('→')} {after}"
     if key == "events":
         return ", ".join(new) if old is None else f"{', '.join(old)} {context.err_screen.glyph('→')} {', '.join(new)}"
-    from docshare.cli.commands.settings.describe import Difference, told_difference
+    from docshare.cli.commands.settings.describe import Difference, describe_difference
 
-    return told_difference(context, Difference(key, old, new))
+    return describe_difference(context, Difference(key, old, new))
 
 
-APPLIED = Spec(
+ACTION_SPEC = Spec(
     table=(
         Column("action", "ACTION"),
         Column("kind", "KIND"),
@@ -55,5 +56,5 @@ APPLIED = Spec(
     plain=("action", "kind", "name", "file", "url"),
     fields=("uuid", "changes", "secretFile", "done", "error"),
     id="uuid",
-    human=_lines,
+    human=_render_row,
 )

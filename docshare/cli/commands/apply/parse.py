@@ -5,17 +5,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.apply.model import FileWish, HookWish, VariantWish, Wishes
-from docshare.cli.commands.apply.yaml_file import Mistakes, Node, read_yaml
-from docshare.cli.commands.settings.changes import Changes
-from docshare.cli.commands.settings.declarations import VIEWER, canonical, is_whole, known
-from docshare.cli.commands.settings.overrides import Overrides, overrides_of
-from docshare.cli.commands.settings.values import check, is_duration, moment, window
+from docshare.cli.commands.apply.model import DesiredFile, DesiredState, DesiredVariant, DesiredWebhook
+from docshare.cli.commands.apply.yaml_file import ParseErrors, YamlNode, read_yaml
+from docshare.cli.commands.settings.changes import SettingChanges
+from docshare.cli.commands.settings.declarations import VIEWER, canonicalize, find_setting, is_object_key
+from docshare.cli.commands.settings.overrides import Overrides, build_overrides
+from docshare.cli.commands.settings.values import is_duration, parse_page_range, parse_time, validate_value
 from docshare.cli.commands.webhooks.urls import check_format, check_url
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import read_text
-from docshare.cli.framework.sources import Item, checked, digest_of, items_of
-from docshare.cli.terminal.text import seconds
+from docshare.cli.framework.sources import Item, build_items, check_item, compute_digest
+from docshare.cli.terminal.text import parse_duration
 from docshare.contract import fields
 from docshare.contract.limits import VARIANT_LABEL_CHARS, VARIANTS_PER_FILE
 from docshare.contract.settings import SETTINGS
@@ -26,33 +26,33 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
 _VERSION = 1
-_TOP = ("version", "files", "webhooks")
-_FILE = ("path", "key", "name", "uuid", "keepAnchors", "settings", "variants")
-_VARIANT = ("label", "allowDownload", "pageRange", "revoked")
-_WEBHOOK = ("url", "events", "format", "file", "secretFile", "private")
-_PASSWORD = "passwordFile"  # noqa: S105 - the key of a path
-_AS_WRITTEN = ("boolean", "integer", "number", "form")  # kinds of settings that YAML has values for
-_label = fields.text(1, VARIANT_LABEL_CHARS)
+_TOP_KEYS = ("version", "files", "webhooks")
+_FILE_KEYS = ("path", "key", "name", "uuid", "keepAnchors", "settings", "variants")
+_VARIANT_KEYS = ("label", "allowDownload", "pageRange", "revoked")
+_WEBHOOK_KEYS = ("url", "events", "format", "file", "secretFile", "private")
+_PASSWORD_KEY = "passwordFile"  # noqa: S105 - the key of a path
+_NATIVE_KINDS = ("boolean", "integer", "number", "form")  # kinds of settings that YAML has values for
+_check_label = fields.text(1, VARIANT_LABEL_CHARS)
 
 
-def read_wishes(context: "Context", path: Path) -> Wishes:
+def read_desired_state(context: "Context", path: Path) -> DesiredState:
     """What the file at ``path`` asks for; paths in it are relative to its folder. Stop (2) for any mistake."""
-    mistakes = Mistakes(path)
-    wishes = _Reading(context, path.parent, mistakes).wishes(read_yaml(path))
+    mistakes = ParseErrors(path)
+    wishes = _Parser(context, path.parent, mistakes).wishes(read_yaml(path))
     mistakes.refuse(context)
     return wishes
 
 
-class _Reading:
-    def __init__(self, context: "Context", folder: Path, mistakes: Mistakes) -> None:
+class _Parser:
+    def __init__(self, context: "Context", folder: Path, mistakes: ParseErrors) -> None:
         self._ctx = context
         self._folder = folder
         self._mistakes = mistakes
 
-    def wishes(self, root: Node) -> Wishes:
-        top = self._mistakes.only(root, _TOP, "the file")
+    def wishes(self, root: YamlNode) -> DesiredState:
+        top = self._mistakes.only(root, _TOP_KEYS, "the file")
         if top is None:
-            return Wishes((), ())
+            return DesiredState((), ())
         version = top.get("version")
         if version is None or version.value != _VERSION or version.value is True:
             line = root.line if version is None else version.line
@@ -64,7 +64,7 @@ class _Reading:
         hooks = [self._webhook(node) for node in self._mistakes.items(top.get("webhooks"), "webhooks")]
         standing = [each for each in hooks if each is not None]
         self._judge_webhooks(standing, {wish.key for wish in whole} if len(whole) == len(files) else None)
-        return Wishes(tuple(whole), tuple(standing))
+        return DesiredState(tuple(whole), tuple(standing))
 
     def _refuse_twins(self, names: list[tuple[str, int]], what: str, hint: str = "") -> None:
         first: dict[str, int] = {}
@@ -73,7 +73,7 @@ class _Reading:
                 self._mistakes.add(line, f"the {what} {name!r} stands in line {first[name]} already", hint)
             first.setdefault(name, line)
 
-    def _needed(self, told: Mapping[str, Node] | None, key: str, line: int, what: str) -> str | None:
+    def _needed(self, told: Mapping[str, YamlNode] | None, key: str, line: int, what: str) -> str | None:
         """The text under a key that must be there, None where it is not."""
         if told is not None and key not in told:
             self._mistakes.add(line, f"{what} needs a {key}")
@@ -81,8 +81,8 @@ class _Reading:
 
     # --- files -----------------------------------------------------------------------------------------------------
 
-    def _file(self, node: Node) -> FileWish | None:
-        told = self._mistakes.only(node, _FILE, "a file")
+    def _file(self, node: YamlNode) -> DesiredFile | None:
+        told = self._mistakes.only(node, _FILE_KEYS, "a file")
         path = self._needed(told, "path", node.line, "a file")
         if told is None or path is None:
             return None
@@ -92,7 +92,7 @@ class _Reading:
         if uuid is not None:
             with self._mistakes.at(told["uuid"].line):
                 uuid = fields.uuid("uuid", uuid)
-        return FileWish(
+        return DesiredFile(
             key=self._mistakes.text(told.get("key"), "key") or os.path.normpath(path),
             item=item,
             digest=digest,
@@ -106,72 +106,72 @@ class _Reading:
         )
 
     def _document(self, path: str, name: str | None, line: int) -> tuple[Item, str]:
-        (item,) = items_of([str(self._folder / path)], name, command="push")
-        item = checked(item, command="push")
+        (item,) = build_items([str(self._folder / path)], name, command="push")
+        item = check_item(item, command="push")
         with self._mistakes.at(line):
             if item.refusal is not None:
                 raise item.refusal
-            return item, digest_of(item)
+            return item, compute_digest(item)
         return item, ""
 
     # --- settings --------------------------------------------------------------------------------------------------
 
-    def _settings(self, node: Node | None) -> tuple[Changes, int | None, str | None]:
+    def _settings(self, node: YamlNode | None) -> tuple[SettingChanges, int | None, str | None]:
         """The changes, the lifetime in milliseconds, and the password."""
-        changes = Changes()
+        changes = SettingChanges()
         if node is None:
             return changes, None, None
         if not isinstance(node.value, dict):
             self._mistakes.add(node.line, "settings must be a mapping (key: value)")
             return changes, None, None
         told = dict(node.value)
-        password = self._password(told.pop(_PASSWORD)) if _PASSWORD in told else None
+        password = self._password(told.pop(_PASSWORD_KEY)) if _PASSWORD_KEY in told else None
         lifetime = None
         if "deleteAt" in told and is_duration(told["deleteAt"].text):
             end = told.pop("deleteAt")
             with self._mistakes.at(end.line):
-                moment(self._ctx, end.text, "deleteAt")  # a year beyond 9999 cannot be drawn
-                lifetime = int(seconds(end.text) * 1000)
+                parse_time(self._ctx, end.text, "deleteAt")  # a year beyond 9999 cannot be drawn
+                lifetime = int(parse_duration(end.text) * 1000)
             if "neverExpire" in told:
                 self._mistakes.add(end.line, "deleteAt and neverExpire exclude each other")
         for key, value in told.items():
-            self._setting(changes, canonical(key), value)
+            self._setting(changes, canonicalize(key), value)
         if changes.fields.get("gateFields") and changes.fields.get("requireEmail") is False:
             self._mistakes.add(node.line, "a form asks for the address in any case: leave requireEmail: false out")
         return changes, lifetime, password
 
-    def _setting(self, changes: Changes, key: str, node: Node) -> None:
-        if is_whole(key) and isinstance(node.value, dict) and node.value:
+    def _setting(self, changes: SettingChanges, key: str, node: YamlNode) -> None:
+        if is_object_key(key) and isinstance(node.value, dict) and node.value:
             for name, inner in node.value.items():
-                self._setting(changes, canonical(name if key == VIEWER else f"{key}.{name}"), inner)
+                self._setting(changes, canonicalize(name if key == VIEWER else f"{key}.{name}"), inner)
             return
         with self._mistakes.at(node.line):
             if key == "password":
-                raise Stop(ExitCode.USAGE, "a password does not stand here", hint=f"Name its file: {_PASSWORD}: F")
+                raise Stop(ExitCode.USAGE, "a password does not stand here", hint=f"Name its file: {_PASSWORD_KEY}: F")
             if node.is_empty:
                 hint = "To clear it, write null. Behind a # all is comment, so colours need quotes."
                 raise Stop(ExitCode.USAGE, f"{key} is empty", hint=hint)
-            changes.put(key, None if is_whole(key) and not node.value else self._value(key, node))
+            changes.put(key, None if is_object_key(key) and not node.value else self._value(key, node))
 
-    def _value(self, key: str, node: Node) -> Any:
-        row = known(key)
+    def _value(self, key: str, node: YamlNode) -> Any:
+        row = find_setting(key)
         if key in SETTINGS and SETTINGS[key].shown == "never" and key != "neverExpire":
             raise Stop(ExitCode.USAGE, f"{key} is a deed and no state", hint="See: docshare settings set -h")
         if node.value is None:
             return None
-        if row.kind in _AS_WRITTEN or isinstance(node.value, dict | list):
+        if row.kind in _NATIVE_KINDS or isinstance(node.value, dict | list):
             return node.plain()
         if row.kind == "datetime":
-            return instant(moment(self._ctx, node.text, key))
+            return instant(parse_time(self._ctx, node.text, key))
         if row.kind == "pages":
-            return window(node.text, key)
+            return parse_page_range(node.text, key)
         return [each.strip() for each in node.text.split(",")] if row.kind == "domains" else node.text
 
-    def _password(self, node: Node) -> str | None:
+    def _password(self, node: YamlNode) -> str | None:
         """The password in a file; empty to take it away, None where it cannot be had."""
         if node.value is None and not node.is_empty:
             return ""
-        source = self._mistakes.text(node, _PASSWORD)
+        source = self._mistakes.text(node, _PASSWORD_KEY)
         with self._mistakes.at(node.line):
             if source is not None:
                 return self._secret(self._folder / source)
@@ -180,15 +180,15 @@ class _Reading:
     def _secret(self, path: Path) -> str:
         from docshare.cli.framework.connection import keep_secret
 
-        found = read_text(self._ctx, str(path), _PASSWORD).removesuffix("\n").removesuffix("\r")
+        found = read_text(self._ctx, str(path), _PASSWORD_KEY).removesuffix("\n").removesuffix("\r")
         if not found:
-            raise Stop(ExitCode.USAGE, f"{path} is empty", hint=f"To take the password away: {_PASSWORD}: null")
-        check(known("password"), found)
+            raise Stop(ExitCode.USAGE, f"{path} is empty", hint=f"To take the password away: {_PASSWORD_KEY}: null")
+        validate_value(find_setting("password"), found)
         return keep_secret(self._ctx, found)
 
     # --- variants --------------------------------------------------------------------------------------------------
 
-    def _variants(self, node: Node | None) -> tuple[VariantWish, ...]:
+    def _variants(self, node: YamlNode | None) -> tuple[DesiredVariant, ...]:
         found, lines = [], []
         for each in self._mistakes.items(node, "variants"):
             wish = self._variant(each)
@@ -200,22 +200,22 @@ class _Reading:
             self._mistakes.add(node.line, f"a file has {VARIANTS_PER_FILE} variants at most")
         return tuple(found)
 
-    def _variant(self, node: Node) -> VariantWish | None:
-        told = self._mistakes.only(node, _VARIANT, "a variant")
+    def _variant(self, node: YamlNode) -> DesiredVariant | None:
+        told = self._mistakes.only(node, _VARIANT_KEYS, "a variant")
         label = self._needed(told, "label", node.line, "a variant")
         if told is None or label is None:
             return None
         overrides: Overrides = {}
         with self._mistakes.at(node.line):
-            label = _label("label", label.strip())
+            label = _check_label("label", label.strip())
             download = self._mistakes.switch(told.get("allowDownload"), "allowDownload")
-            overrides = overrides_of(download, _window(told.get("pageRange")), "pageRange")
-        return VariantWish(label, overrides, self._mistakes.switch(told.get("revoked"), "revoked"))
+            overrides = build_overrides(download, _format_page_range(told.get("pageRange")), "pageRange")
+        return DesiredVariant(label, overrides, self._mistakes.switch(told.get("revoked"), "revoked"))
 
     # --- webhooks --------------------------------------------------------------------------------------------------
 
-    def _webhook(self, node: Node) -> HookWish | None:
-        told = self._mistakes.only(node, _WEBHOOK, "a webhook")
+    def _webhook(self, node: YamlNode) -> DesiredWebhook | None:
+        told = self._mistakes.only(node, _WEBHOOK_KEYS, "a webhook")
         url = self._needed(told, "url", node.line, "a webhook")
         if told is None or url is None:
             return None
@@ -230,7 +230,7 @@ class _Reading:
             events = told["events"].plain() if "events" in told else None
             kinds = list(KINDS) if events == "all" else event_kinds("events", events)
         secret = self._mistakes.text(told.get("secretFile"), "secretFile")
-        return HookWish(
+        return DesiredWebhook(
             url=url,
             events=tuple(sorted(kinds)),
             format=format_ or DEFAULT_FORMAT,
@@ -239,7 +239,7 @@ class _Reading:
             line=node.line,
         )
 
-    def _judge_webhooks(self, hooks: list[HookWish], keys: set[str] | None) -> None:
+    def _judge_webhooks(self, hooks: list[DesiredWebhook], keys: set[str] | None) -> None:
         """Note what is wrong with them together. ``keys``: of the files, None where those are not all known."""
         self._refuse_twins([(hook.key, hook.line) for hook in hooks], "webhook")
         secrets = [(str(hook.secret_file), hook.line) for hook in hooks if hook.secret_file is not None]
@@ -256,7 +256,7 @@ class _Reading:
                 self._mistakes.add(hook.line, "messages for Slack are not signed: leave secretFile out")
 
 
-def _window(node: Node | None) -> str | None:
+def _format_page_range(node: YamlNode | None) -> str | None:
     """A page range as it is typed."""
     if node is None:
         return None

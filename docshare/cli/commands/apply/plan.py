@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.apply.actions import Action, Doer, Target
-from docshare.cli.commands.apply.match import found_files
-from docshare.cli.commands.apply.model import FileWish, HookWish, VariantWish, Wishes
+from docshare.cli.commands.apply.actions import Action, Executor, FileTarget
+from docshare.cli.commands.apply.match import match_files
+from docshare.cli.commands.apply.model import DesiredFile, DesiredState, DesiredVariant, DesiredWebhook
 from docshare.cli.commands.apply.output import CREATE, DELETE, REPLACE, UPDATE
-from docshare.cli.commands.apply.settings import FRESH, ending, wanted
-from docshare.cli.commands.apply.state import State
-from docshare.cli.commands.push.run import expired, has_expired, is_current
-from docshare.cli.commands.settings.changes import needed_plans
-from docshare.cli.commands.settings.describe import Difference, differences
+from docshare.cli.commands.apply.settings import NEW_FILE_SETTINGS, build_settings_body, resolve_end
+from docshare.cli.commands.apply.state import ApplyState
+from docshare.cli.commands.push.run import expired_error, has_expired, is_current
+from docshare.cli.commands.settings.changes import find_needed_plans
+from docshare.cli.commands.settings.describe import Difference, find_differences
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract.plans import Plan
 from docshare.contract.wire import parse_instant
@@ -24,12 +24,19 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-class Planner:
+class Reconciler:
     """Compares ``wishes`` with the account. ``prune``: what the state knows and the wishes do not is to go; ``plan`` of
     the account, None if unknown."""
 
     def __init__(
-        self, context: "Context", client: "Client", wishes: Wishes, state: State, *, prune: bool, plan: Plan | None
+        self,
+        context: "Context",
+        client: "Client",
+        wishes: DesiredState,
+        state: ApplyState,
+        *,
+        prune: bool,
+        plan: Plan | None,
     ) -> None:
         self._ctx = context
         self._client = client
@@ -37,9 +44,9 @@ class Planner:
         self._state = state
         self._prune = prune
         self._plan = plan
-        self._doer = Doer(context, client, state)
+        self._doer = Executor(context, client, state)
         self._now = context.now()
-        self._targets: dict[str, Target] = {}
+        self._targets: dict[str, FileTarget] = {}
         self._links: dict[str, dict[str, str]] = {}  # UUIDs of variants that were found, by label, by key
         self._hooks: dict[str, str] = {}  # UUIDs of webhooks that were found
         self._settled: dict[str, list[str]] = {}  # settings that are at their defaults again, by key
@@ -48,10 +55,10 @@ class Planner:
     def actions(self) -> list[Action]:
         """All there is to do, what is made before what is removed. Stop (2, 3, 6, 8) where it cannot be done."""
         rows = self._client.files.list() if self._wishes.files or self._state.files else []
-        found = found_files(self._wishes.files, rows, self._state)
+        found = match_files(self._wishes.files, rows, self._state)
         self._follow_renamed(found)
         alive = [wish for wish in self._wishes.files if not self._is_over(wish, found.get(wish.key))]
-        self._targets = {wish.key: Target(wish.key, found.get(wish.key, {})) for wish in alive}
+        self._targets = {wish.key: FileTarget(wish.key, found.get(wish.key, {})) for wish in alive}
         standing = {wish.key: self._standing(wish) for wish in alive}
         made = [action for wish in alive for action in self._of_file(wish, standing[wish.key])]
         hooks = self._client.webhooks.list() if self._wishes.webhooks or self._state.webhooks else []
@@ -92,25 +99,25 @@ class Planner:
 
     # --- files -----------------------------------------------------------------------------------------------------
 
-    def _is_over(self, wish: FileWish, row: Row | None) -> bool:
+    def _is_over(self, wish: DesiredFile, row: Row | None) -> bool:
         """Whether the link has ended as it was to, so that there is nothing left to do. Stop (8) if it ended before."""
         if row is not None and "burnedAt" in row:
             how = f"docshare replace {row['uuid']} PATH brings it back"
             self._ctx.note(f"{wish.key}: its views are used up and its bytes are gone; it is left alone ({how})")
             return True
-        end = ending(wish, row or {}, self._state.files.get(wish.key, {}), self._now)
+        end = resolve_end(wish, row or {}, self._state.files.get(wish.key, {}), self._now)
         dead = row is not None and has_expired(row, self._now)
         if end is not None and end <= self._now and (row is None or dead):
             self._ctx.note(f"{wish.key}: the link has ended, as the file says; it is left alone")
             return True
         if row is not None and dead:
-            raise expired(row, f"{wish.key}: delete it, then apply again")
+            raise expired_error(row, f"{wish.key}: delete it, then apply again")
         return False
 
-    def _of_file(self, wish: FileWish, standing: Sequence[Row]) -> Iterator[Action]:
+    def _of_file(self, wish: DesiredFile, standing: Sequence[Row]) -> Iterator[Action]:
         target = self._targets[wish.key]
         entry = self._entry(target)
-        row = target.row or FRESH
+        row = target.row or NEW_FILE_SETTINGS
         if not target.row:
             yield self._made(CREATE, wish, partial(self._doer.upload, wish, target), None)
         elif not is_current(row, wish.digest, entry):
@@ -120,10 +127,12 @@ class Planner:
         for variant in wish.variants:
             yield from self._of_variant(wish, variant, standing)
 
-    def _of_settings(self, wish: FileWish, target: Target, row: Row, entry: Mapping[str, Any]) -> Iterator[Action]:
+    def _of_settings(
+        self, wish: DesiredFile, target: FileTarget, row: Row, entry: Mapping[str, Any]
+    ) -> Iterator[Action]:
         gone = self._settings_left(wish, entry)
         try:
-            body = wanted(wish, row, entry, self._now, gone)
+            body = build_settings_body(wish, row, entry, self._now, gone)
         except Stop as stop:
             raise Stop(stop.exit, f"{wish.key}: {stop.detail}", hint=stop.hint, code=stop.code) from None
         if not body:
@@ -131,16 +140,16 @@ class Planner:
             return
         if body.get("password") and row.get("protected") and "password" not in entry:
             self._ctx.note(f"{wish.key}: the password is set once more, as no server tells which it has")
-        changes, risky = differences(row, body), self._ends_now(body)
+        changes, risky = find_differences(row, body), self._ends_now(body)
         run = partial(self._doer.settle, wish, target, gone)
-        yield Action(UPDATE, "settings", wish.key, run, wish.key, changes, risky=risky, needs=needed_plans(body))
+        yield Action(UPDATE, "settings", wish.key, run, wish.key, changes, risky=risky, needs=find_needed_plans(body))
 
-    def _entry(self, target: Target) -> Mapping[str, Any]:
+    def _entry(self, target: FileTarget) -> Mapping[str, Any]:
         """What the state knows of a file that is there."""
         entry = self._state.files.get(target.key, {})
         return entry if target.row and entry.get("uuid") == target.uuid else {}
 
-    def _made(self, verb: str, wish: FileWish, run: Any, old: Any, **more: Any) -> Action:
+    def _made(self, verb: str, wish: DesiredFile, run: Any, old: Any, **more: Any) -> Action:
         changes = [Difference("sha256", old, wish.digest)]
         return Action(verb, "file", wish.item.name, run, wish.key, changes, **more)
 
@@ -148,7 +157,7 @@ class Planner:
         end = parse_instant(str(body.get("deleteAt", "")))
         return end is not None and end <= self._now
 
-    def _settings_left(self, wish: FileWish, entry: Mapping[str, Any]) -> list[str]:
+    def _settings_left(self, wish: DesiredFile, entry: Mapping[str, Any]) -> list[str]:
         """The settings that an earlier run set and the file names no more."""
         said = set(wish.set_keys)
         blocks = {key.partition(".")[0] for key in said}
@@ -168,7 +177,7 @@ class Planner:
 
     # --- variants --------------------------------------------------------------------------------------------------
 
-    def _standing(self, wish: FileWish) -> list[Row]:
+    def _standing(self, wish: DesiredFile) -> list[Row]:
         """The variants of a file; none where nothing is said of them."""
         target = self._targets[wish.key]
         asked = wish.variants or self._entry(target).get("variants")
@@ -176,7 +185,7 @@ class Planner:
             return []
         return self._client.variants.list(target.uuid)
 
-    def _of_variant(self, file: FileWish, wish: VariantWish, standing: Sequence[Row]) -> Iterator[Action]:
+    def _of_variant(self, file: DesiredFile, wish: DesiredVariant, standing: Sequence[Row]) -> Iterator[Action]:
         target = self._targets[file.key]
         row = self._variant(file, wish, standing)
         if row is None:
@@ -194,13 +203,13 @@ class Planner:
             return
         if row.get("revoked") and wish.revoked is None:
             self._ctx.note(f"{file.key}: the link of {wish.label} is revoked and stays so; revoked: false restores it")
-        changes = list(_variant_changes(wish, row))
+        changes = list(_diff_variant(wish, row))
         if changes:
             sent = {change.key: change.new for change in changes}
             run = partial(self._doer.alter, target, str(row["uuid"]), sent)
             yield Action(UPDATE, "variant", wish.label, run, file.key, changes, risky=sent.get("revoked") is True)
 
-    def _variant(self, file: FileWish, wish: VariantWish, standing: Sequence[Row]) -> Row | None:
+    def _variant(self, file: DesiredFile, wish: DesiredVariant, standing: Sequence[Row]) -> Row | None:
         known = self._entry(self._targets[file.key]).get("variants", {}).get(wish.label)
         same = [row for row in standing if row.get("label") == wish.label]
         mine = next((row for row in standing if row.get("uuid") == known), None)
@@ -209,7 +218,7 @@ class Planner:
             raise Stop(ExitCode.USAGE, f"{file.key}: {len(alive)} variants have the label {wish.label!r}")
         return mine or next(iter((*alive, *same)), None)
 
-    def _variants_left(self, wish: FileWish, standing: Sequence[Row]) -> Iterator[Action]:
+    def _variants_left(self, wish: DesiredFile, standing: Sequence[Row]) -> Iterator[Action]:
         described = {variant.label for variant in wish.variants}
         uuids = {str(row.get("uuid")) for row in standing}
         file = self._targets[wish.key].uuid
@@ -221,7 +230,7 @@ class Planner:
 
     # --- webhooks --------------------------------------------------------------------------------------------------
 
-    def _matching(self, wish: HookWish, rows: Sequence[Row]) -> Row | None:
+    def _matching(self, wish: DesiredWebhook, rows: Sequence[Row]) -> Row | None:
         """The webhook that stands in the place of ``wish``: the one that the state knows, or else the likest."""
         target = None if wish.file is None else self._targets.get(wish.file)
         scope = "" if target is None else target.uuid
@@ -233,10 +242,10 @@ class Planner:
             if (row.get("url"), row.get("format"), row.get("fileUuid") or "") == (wish.url, wish.format, scope)
         ]
         known = self._state.webhooks.get(wish.key)
-        ranked = sorted(same, key=lambda row: (row.get("uuid") != known, _kinds(row) != list(wish.events)))
+        ranked = sorted(same, key=lambda row: (row.get("uuid") != known, _list_kinds(row) != list(wish.events)))
         return ranked[0] if ranked else None
 
-    def _of_webhook(self, wish: HookWish, row: Row | None, rows: Sequence[Row]) -> Iterator[Action]:
+    def _of_webhook(self, wish: DesiredWebhook, row: Row | None, rows: Sequence[Row]) -> Iterator[Action]:
         if wish.file is not None and wish.file not in self._targets:
             return  # its file has ended
         target = None if wish.file is None else self._targets[wish.file]
@@ -246,21 +255,21 @@ class Planner:
             changes = [Difference("events", None, list(wish.events))]
             run = partial(self._doer.hook, wish, target, known, None)
             yield Action(CREATE, "webhook", wish.url, run, wish.file or "", changes)
-        elif _kinds(row) != list(wish.events):
-            changes = [Difference("events", _kinds(row), list(wish.events))]
+        elif _list_kinds(row) != list(wish.events):
+            changes = [Difference("events", _list_kinds(row), list(wish.events))]
             run = partial(self._doer.hook, wish, target, known, str(row["uuid"]))
             yield Action(REPLACE, "webhook", wish.url, run, wish.file or "", changes, risky=True)
         else:
             self._hooks[wish.key] = str(row["uuid"])
             self._look_at(wish, row)
 
-    def _require_room(self, wish: HookWish) -> None:
+    def _require_room(self, wish: DesiredWebhook) -> None:
         """Stop (2) if a secret that is not known to be of this webhook would be overwritten."""
         if wish.secret_file is not None and wish.secret_file.exists() and wish.key not in self._state.webhooks:
             hint = "It may hold the secret of another webhook: name a new file, or move this one away."
             raise Stop(ExitCode.USAGE, f"{wish.secret_file} exists already", hint=hint, code="local_file")
 
-    def _look_at(self, wish: HookWish, row: Row) -> None:
+    def _look_at(self, wish: DesiredWebhook, row: Row) -> None:
         if row.get("active") is False:
             self._ctx.warn(f"{wish.url} is disabled; switch it on with: docshare webhooks enable {row['uuid']}")
         if wish.secret_file is not None and not wish.secret_file.exists():
@@ -297,12 +306,12 @@ class Planner:
             )
 
 
-def _kinds(row: Mapping[str, Any]) -> list[str]:
+def _list_kinds(row: Mapping[str, Any]) -> list[str]:
     kinds = row.get("events")
     return sorted(map(str, kinds)) if isinstance(kinds, list) else []
 
 
-def _variant_changes(wish: VariantWish, row: Mapping[str, Any]) -> Iterator[Difference]:
+def _diff_variant(wish: DesiredVariant, row: Mapping[str, Any]) -> Iterator[Difference]:
     if row.get("label") != wish.label:  # the state knows it by its UUID
         yield Difference("label", row.get("label"), wish.label)
     old = row.get("overrides") or {}

@@ -3,22 +3,24 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from docshare.cli.commands.apply.model import FileWish
-from docshare.cli.commands.apply.state import is_marked
-from docshare.cli.commands.settings.changes import Changes
-from docshare.cli.commands.settings.describe import differences, viewer_of
+from docshare.cli.commands.apply.model import DesiredFile
+from docshare.cli.commands.apply.state import is_hash_of
+from docshare.cli.commands.settings.changes import SettingChanges
+from docshare.cli.commands.settings.describe import find_differences, get_viewer_settings
 from docshare.contract.settings import SETTINGS
 from docshare.contract.wire import instant, parse_instant
 
 Row = dict[str, Any]
 
 # A file as it is right after the upload, as far as settings go.
-FRESH: Row = {
+NEW_FILE_SETTINGS: Row = {
     name: row.default for name, row in SETTINGS.items() if row.default is not None and row.shown == "always"
 }  # fmt: skip
 
 
-def wanted(wish: FileWish, row: Mapping[str, Any], entry: Mapping[str, Any], now: int, gone: Sequence[str]) -> Row:
+def build_settings_body(
+    wish: DesiredFile, row: Mapping[str, Any], entry: Mapping[str, Any], now: int, gone: Sequence[str]
+) -> Row:
     """The body of the settings write that makes ``row``, a File object, what ``wish`` says; empty where it is that.
 
     Parameters:
@@ -28,17 +30,17 @@ def wanted(wish: FileWish, row: Mapping[str, Any], entry: Mapping[str, Any], now
 
     Stop (2) where the result cannot be, such as a call to action without an address.
     """
-    body = _changes(wish, gone).body(viewer_of(row))
+    body = _merge_changes(wish, gone).body(get_viewer_settings(row))
     if wish.lifetime is not None:
-        body["deleteAt"] = instant(ending(wish, row, entry, now) or now)
-    found = {name: value for name, value in body.items() if differences(row, {name: value})}
+        body["deleteAt"] = instant(resolve_end(wish, row, entry, now) or now)
+    found = {name: value for name, value in body.items() if find_differences(row, {name: value})}
     secret = "" if wish.password is None and "password" in gone else wish.password
     if secret is not None and not _has_password(row, entry, secret):
         found["password"] = secret
     return found
 
 
-def ending(wish: FileWish, row: Mapping[str, Any], entry: Mapping[str, Any], now: int) -> int | None:
+def resolve_end(wish: DesiredFile, row: Mapping[str, Any], entry: Mapping[str, Any], now: int) -> int | None:
     """When the link is to end (milliseconds since 1970), None for never or unsaid. A length of time counts from when
     the file was shared first, so that a later run comes to the same end."""
     if wish.lifetime is None:
@@ -47,9 +49,9 @@ def ending(wish: FileWish, row: Mapping[str, Any], entry: Mapping[str, Any], now
     return (now if born is None else born) + wish.lifetime
 
 
-def _changes(wish: FileWish, gone: Sequence[str]) -> Changes:
+def _merge_changes(wish: DesiredFile, gone: Sequence[str]) -> SettingChanges:
     """The changes, with ``gone`` settings put back first."""
-    changes = Changes()
+    changes = SettingChanges()
     for key in gone:
         if key != "password":
             changes.put(key, None)
@@ -62,4 +64,4 @@ def _changes(wish: FileWish, gone: Sequence[str]) -> Changes:
 def _has_password(row: Mapping[str, Any], entry: Mapping[str, Any], secret: str) -> bool:
     if not secret or not row.get("protected"):
         return bool(row.get("protected")) == bool(secret)
-    return is_marked(secret, str(entry.get("password", "")))
+    return is_hash_of(secret, str(entry.get("password", "")))

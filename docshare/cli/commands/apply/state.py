@@ -21,7 +21,7 @@ _VERSION = 1
 _SALT_BYTES = 16
 
 
-class State:
+class ApplyState:
     """The state file at ``path``.
 
     ``files``: an entry per key: ``uuid``, ``createdAt``, ``sha256`` and ``contentVersion`` of what was sent last,
@@ -35,7 +35,7 @@ class State:
         self.files: dict[str, Entry] = {}
         self.webhooks: dict[str, str] = {}
 
-    def load(self) -> "State":
+    def load(self) -> "ApplyState":
         """Read what is there. Stop (2) for a file that is no state."""
         try:
             text = self._path.read_text(encoding="utf-8")
@@ -103,20 +103,20 @@ def _is_entry(found: object) -> bool:
     return all(isinstance(word, str) for word in (*variants.values(), *settings, found.get("password", "")))
 
 
-def password_mark(secret: str) -> str:
+def hash_password(secret: str) -> str:
     """A salted hash of ``secret``, slow to guess from."""
     salt = os.urandom(_SALT_BYTES)
-    return f"{salt.hex()}:{_hashed(secret, salt)}"
+    return f"{salt.hex()}:{_hash_with_salt(secret, salt)}"
 
 
-def is_marked(secret: str, mark: str) -> bool:
+def is_hash_of(secret: str, mark: str) -> bool:
     """Whether ``mark`` was made of ``secret``."""
     salt, _, hashed = mark.partition(":")
     try:
-        return hmac.compare_digest(_hashed(secret, bytes.fromhex(salt)), hashed)
+        return hmac.compare_digest(_hash_with_salt(secret, bytes.fromhex(salt)), hashed)
     except (ValueError, TypeError):  # a mark that somebody has edited
         return False
 
 
-def _hashed(secret: str, salt: bytes) -> str:
+def _hash_with_salt(secret: str, salt: bytes) -> str:
     return hashlib.scrypt(secret.encode("utf-8", "surrogatepass"), salt=salt, n=2**14, r=8, p=1).hex()

@@ -16,18 +16,18 @@ from docshare.contract.problems import Problem
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-MOST_BYTES = 256 * 1024
-_MOST_NODES = 20_000  # with every alias counted as often as it is used
-_DEEPEST = 20
-_MOST_TOLD = 20
-_SHOWN = 40  # characters of a strange value
+MAX_BYTES = 256 * 1024
+_MAX_NODES = 20_000  # with every alias counted as often as it is used
+_MAX_DEPTH = 20
+_MAX_REPORTED = 20
+_MAX_VALUE_CHARS = 40  # characters of a strange value
 _TAG = "tag:yaml.org,2002:"
 _MERGE = f"{_TAG}merge"
-_HALF = re.compile(r"[\ud800-\udfff]")  # no text in UTF-8 can hold it
-_PLAIN = {f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null", "timestamp")}
+_SURROGATE = re.compile(r"[\ud800-\udfff]")  # no text in UTF-8 can hold it
+_SCALAR_TAGS = {f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null", "timestamp")}
 
 
-class Node(NamedTuple):
+class YamlNode(NamedTuple):
     """A value and its ``line`` (from 1): a dict of Nodes by key, a list of Nodes, or a scalar. ``text``: a scalar as it
     is written; dates are kept as texts."""
 
@@ -49,7 +49,7 @@ class Node(NamedTuple):
         return self.value
 
 
-class Mistakes:
+class ParseErrors:
     """What is wrong with the file at ``path``: all of it is found before any of it is told."""
 
     def __init__(self, path: Path) -> None:
@@ -68,7 +68,7 @@ class Mistakes:
         except (Stop, Problem) as error:
             self.add(line, error.detail, error.hint if isinstance(error, Stop) else "")
 
-    def only(self, node: Node, known: Iterable[str], what: str) -> Mapping[str, Node] | None:
+    def only(self, node: YamlNode, known: Iterable[str], what: str) -> Mapping[str, YamlNode] | None:
         """The entries of a mapping, None for another kind of value; noted are that, and keys that are not ``known``."""
         if not isinstance(node.value, dict):
             self.add(node.line, f"{what} must be a mapping (key: value)")
@@ -76,10 +76,10 @@ class Mistakes:
         names = tuple(known)
         for key, value in node.value.items():
             if key not in names:
-                self.add(value.line, f"{what} has no key {key!r}", _nearest(key, names))
+                self.add(value.line, f"{what} has no key {key!r}", _suggest_key(key, names))
         return {key: value for key, value in node.value.items() if key in names}
 
-    def items(self, node: Node | None, what: str) -> list[Node]:
+    def items(self, node: YamlNode | None, what: str) -> list[YamlNode]:
         """The entries of a list; noted is another kind of value."""
         if node is None:
             return []
@@ -88,7 +88,7 @@ class Mistakes:
             return []
         return node.value
 
-    def text(self, node: Node | None, what: str) -> str | None:
+    def text(self, node: YamlNode | None, what: str) -> str | None:
         """A text as it is written, None where there is none; noted is an empty one, or another kind of value."""
         if node is None:
             return None
@@ -97,7 +97,7 @@ class Mistakes:
             return None
         return node.text
 
-    def switch(self, node: Node | None, what: str) -> bool | None:
+    def switch(self, node: YamlNode | None, what: str) -> bool | None:
         """True or false, None where nothing stands; noted is another kind of value."""
         if node is None or isinstance(node.value, bool):
             return None if node is None else node.value
@@ -112,7 +112,7 @@ class Mistakes:
         line, detail, hint = found[0]
         if len(found) == 1:
             raise self._stop(f"{self._path}:{line}: {detail}", hint)
-        for line, detail, hint in found[:_MOST_TOLD]:
+        for line, detail, hint in found[:_MAX_REPORTED]:
             context.err(f"error: {self._path}:{line}: {detail}" + (f" ({hint})" if hint else ""), "error")
         raise self._stop(f"{len(found)} mistakes in {self._path}; nothing was sent")
 
@@ -120,12 +120,12 @@ class Mistakes:
         return Stop(ExitCode.USAGE, detail, hint=hint, code="local_file")
 
 
-def _nearest(key: str, names: Iterable[str]) -> str:
+def _suggest_key(key: str, names: Iterable[str]) -> str:
     near = get_close_matches(key, names, n=1)
     return f"Did you mean {near[0]}?" if near else f"Known: {', '.join(names)}."
 
 
-def read_yaml(path: Path) -> Node:
+def read_yaml(path: Path) -> YamlNode:
     """The file at ``path``. Stop (2) if it cannot be read, is no YAML, or is built to exhaust its reader."""
     import yaml
 
@@ -134,7 +134,7 @@ def read_yaml(path: Path) -> Node:
 
         def compose_node(self, parent: Any, index: Any) -> Any:
             self.depth += 1
-            if self.depth > _DEEPEST:
+            if self.depth > _MAX_DEPTH:
                 mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
                 raise yaml.MarkedYAMLError(problem="this is too deep", problem_mark=mark)
             try:
@@ -142,12 +142,12 @@ def read_yaml(path: Path) -> Node:
             finally:
                 self.depth -= 1
 
-    text = _text(path)
+    text = _read_text(path)
     try:
         root = yaml.compose(text, Loader=Loader)
         if root is None:
             raise Stop(ExitCode.USAGE, f"{path} is empty", code="local_file")
-        return _Reader(path).node(root)
+        return _NodeConverter(path).node(root)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{path}:{mark.line + 1}" if mark else str(path)
@@ -156,71 +156,71 @@ def read_yaml(path: Path) -> Node:
         raise Stop(ExitCode.USAGE, f"{path} is no YAML that can be read: {error}", code="local_file") from None
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         with open(path, "rb") as file:
-            raw = file.read(MOST_BYTES + 1)
-        if len(raw) > MOST_BYTES:
-            raise Stop(ExitCode.USAGE, f"{path} has more than {MOST_BYTES // 1024} kB", code="local_file")
+            raw = file.read(MAX_BYTES + 1)
+        if len(raw) > MAX_BYTES:
+            raise Stop(ExitCode.USAGE, f"{path} has more than {MAX_BYTES // 1024} kB", code="local_file")
         return raw.decode()
     except (OSError, UnicodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise Stop(ExitCode.USAGE, f"cannot read {path}: {why}", code="local_file") from error
 
 
-class _Reader:
+class _NodeConverter:
     """Turns the nodes of the YAML library, which an alias shares, into Nodes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._left = _MOST_NODES
+        self._left = _MAX_NODES
 
-    def node(self, given: Any, depth: int = 0) -> Node:
+    def node(self, given: Any, depth: int = 0) -> YamlNode:
         import yaml
 
         line = given.start_mark.line + 1
         self._left -= 1
-        if self._left < 0 or depth > _DEEPEST:
+        if self._left < 0 or depth > _MAX_DEPTH:
             raise self._refused(line, "this grows too large or too deep; an alias may stand in itself")
         if isinstance(given, yaml.CollectionNode) and given.tag not in (f"{_TAG}map", f"{_TAG}seq"):
             raise self._refused(line, f"no such kind of value: {given.tag.removeprefix(_TAG)}")
         if isinstance(given, yaml.MappingNode):
-            return Node(self._mapping(given, depth), line)
+            return YamlNode(self._mapping(given, depth), line)
         if isinstance(given, yaml.SequenceNode):
-            return Node([self.node(each, depth + 1) for each in given.value], line)
+            return YamlNode([self.node(each, depth + 1) for each in given.value], line)
         return self._scalar(given, line)
 
-    def _scalar(self, given: Any, line: int) -> Node:
+    def _scalar(self, given: Any, line: int) -> YamlNode:
         import yaml
 
-        if given.tag not in _PLAIN:
+        if given.tag not in _SCALAR_TAGS:
             raise self._refused(line, f"no such kind of value: {given.tag.removeprefix(_TAG)}")
-        if _HALF.search(given.value):
+        if _SURROGATE.search(given.value):
             raise self._refused(line, "half a character stands here: above \\uffff write \\U and eight digits")
         if given.tag == f"{_TAG}timestamp":
-            return Node(given.value, line, given.value)
+            return YamlNode(given.value, line, given.value)
         try:
-            return Node(yaml.SafeLoader("").construct_object(given), line, given.value)
+            return YamlNode(yaml.SafeLoader("").construct_object(given), line, given.value)
         except (KeyError, ValueError):
-            raise self._refused(line, f"{given.value[:_SHOWN]!r} is no value that can be used here") from None
+            raise self._refused(line, f"{given.value[:_MAX_VALUE_CHARS]!r} is no value that can be used here") from None
 
-    def _mapping(self, given: Any, depth: int) -> dict[str, Node]:
-        own: dict[str, Node] = {}
-        merged: dict[str, Node] = {}
+    def _mapping(self, given: Any, depth: int) -> dict[str, YamlNode]:
+        own: dict[str, YamlNode] = {}
+        merged: dict[str, YamlNode] = {}
         for key, value in given.value:
             line = key.start_mark.line + 1
             if key.tag == _MERGE:
                 merged = {**self._merged(self.node(value, depth + 1)), **merged}
                 continue
-            if key.tag not in _PLAIN:
+            if key.tag not in _SCALAR_TAGS:
                 raise self._refused(line, "a key must be a word")
             if key.value in own:
                 raise self._refused(line, f"{key.value} stands here twice")
             found = self.node(value, depth + 1)
-            own[key.value] = Node(found.value, line, found.text)
+            own[key.value] = YamlNode(found.value, line, found.text)
         return {**merged, **own}
 
-    def _merged(self, node: Node) -> dict[str, Node]:
+    def _merged(self, node: YamlNode) -> dict[str, YamlNode]:
         parts = node.value if isinstance(node.value, list) else [node]
         if not all(isinstance(part.value, dict) for part in parts):
             raise self._refused(node.line, "'<<' takes a mapping, or a list of them")

@@ -8,14 +8,14 @@ import typer
 
 from docshare.cli.framework import prompts
 from docshare.cli.framework.app import App
-from docshare.cli.framework.connection import keep_secret, make_holder, make_stranger
-from docshare.cli.framework.context import Context, current
-from docshare.cli.framework.dry_run import HIDDEN, Doing, as_json
+from docshare.cli.framework.connection import keep_secret, make_anonymous_client, make_token_client
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import HIDDEN, DryRun, format_json
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache, credentials
 from docshare.cli.local.config import check_profile_name, save_profile
 from docshare.cli.local.credentials import Credential
-from docshare.cli.local.settings import BUILT_IN_URL, named_profile
+from docshare.cli.local.settings import BUILT_IN_URL, resolve_profile_name
 from docshare.cli.terminal.output import Column, Spec
 from docshare.client.address import origin_of, parse_address
 from docshare.contract.scopes import SCOPES, known_scopes
@@ -38,8 +38,8 @@ app = App(
 )
 
 CLIENT_ID = "docshare-cli"  # known to every docshare server
-_MINUTES = 5
-_TAIL = 4  # characters of a credential that may be seen
+_LOGIN_MINUTES = 5
+_VISIBLE_CHARS = 4  # characters of a credential that may be seen
 _STATE_BYTES = 24
 _VERIFIER_BYTES = 48
 
@@ -72,7 +72,7 @@ def login(
         int, typer.Option(min=0, max=65535, help="Port for the browser's answer; 0 takes a free one.")
     ] = 0,
     client_id: Annotated[str | None, typer.Option(metavar="ID", help="Sign in as this registered app.")] = None,
-    dry_run: Doing = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Sign in, and keep the credential in a profile.
 
@@ -87,20 +87,24 @@ def login(
       docshare auth login --scope files:read,files:write --profile ci
       docshare auth login --with-token < key.txt
     """
-    ctx = current()
-    name, url = _target(ctx)
-    _forget_name(ctx, name)
-    wanted = _scopes(scope)
+    ctx = current_context()
+    name, url = _choose_profile(ctx)
+    _forget_profile_option(ctx, name)
+    wanted = _parse_scopes(scope)
     kept = {"url": url, **({"client_id": client_id} if client_id else {})}
     if dry_run:
         grant = {"client_id": _client_id(ctx, name, client_id), "scope": wanted}
-        asked = [] if with_token else [("GET", "/oauth/authorize", grant), _exchange("authorization_code", grant)]
-        return _planned(ctx, *asked, ("WRITE", str(ctx.config.path), {"profile": name, **kept}), _keeping(ctx, name))
+        asked = (
+            [] if with_token else [("GET", "/oauth/authorize", grant), _describe_exchange("authorization_code", grant)]
+        )
+        return _preview_changes(
+            ctx, *asked, ("WRITE", str(ctx.config.path), {"profile": name, **kept}), _describe_save(ctx, name)
+        )
     if with_token:
-        credential = Credential(origin_of(url), _given(ctx, ctx.stdin.readline()))
+        credential = Credential(origin_of(url), _require_key(ctx, ctx.stdin.readline()))
     else:
-        credential = _granted(ctx, url, _client_id(ctx, name, client_id), wanted, callback_port, no_browser)
-    account = _account(make_holder(ctx, url, credential.token))
+        credential = _obtain_credential(ctx, url, _client_id(ctx, name, client_id), wanted, callback_port, no_browser)
+    account = _fetch_account(make_token_client(ctx, url, credential.token))
     email = account.get("email", "")
     save_profile(ctx.config_dir, name, kept)
     credentials.save(ctx.config_dir, name, credential._replace(account=account.get("uuid")))
@@ -114,25 +118,25 @@ def login(
 _Change = tuple[str, str, dict[str, Any]]
 
 
-def _planned(ctx: Context, *changes: _Change) -> ExitCode:
+def _preview_changes(ctx: Context, *changes: _Change) -> ExitCode:
     """``--dry-run``: print what would be sent and written."""
     from docshare.cli.framework import bulk
 
-    return bulk.planned(ctx, [(verb, place, as_json(values)) for verb, place, values in changes])
+    return bulk.print_requests(ctx, [(verb, place, format_json(values)) for verb, place, values in changes])
 
 
-def _exchange(grant_type: str, client: Mapping[str, str]) -> _Change:
+def _describe_exchange(grant_type: str, client: Mapping[str, str]) -> _Change:
     secret = "code" if grant_type == "authorization_code" else grant_type
     return "POST", "/oauth/token", {"grant_type": grant_type, secret: HIDDEN, "client_id": client["client_id"]}
 
 
-def _keeping(ctx: Context, profile: str) -> _Change:
+def _describe_save(ctx: Context, profile: str) -> _Change:
     return "WRITE", str(ctx.config_dir / credentials.FILE_NAME), {"profile": profile, "token": HIDDEN}
 
 
-def _target(ctx: Context) -> tuple[str, str]:
+def _choose_profile(ctx: Context) -> tuple[str, str]:
     """The profile to keep the credential in, and the address of its server."""
-    named = named_profile(ctx).value
+    named = resolve_profile_name(ctx).value
     known = ctx.config.profiles
     given = ctx.options.url or ctx.env.get("DOCSHARE_URL")
     url = given or (known.get(named, {}).get("url") if named else None) or BUILT_IN_URL
@@ -141,17 +145,17 @@ def _target(ctx: Context) -> tuple[str, str]:
     if named and (explicit or origin_of(str(known.get(named, {}).get("url", ""))) == origin_of(base)):
         return check_profile_name(named), base
     of_server = [name for name, row in known.items() if origin_of(str(row.get("url", ""))) == origin_of(base)]
-    return (of_server[0] if of_server else _name_of(base, known)), base
+    return (of_server[0] if of_server else _suggest_profile_name(base, known)), base
 
 
-def _forget_name(ctx: Context, name: str) -> None:
+def _forget_profile_option(ctx: Context, name: str) -> None:
     """Let nothing look up the settings of the profile ``name`` before it is made."""
     if name not in ctx.config.profiles:
         ctx.options = ctx.options._replace(profile=None)
         ctx.env = {key: value for key, value in ctx.env.items() if key != "DOCSHARE_PROFILE"}
 
 
-def _name_of(base: str, known: Any) -> str:
+def _suggest_profile_name(base: str, known: Any) -> str:
     """A new profile's name, after the server's host."""
     from urllib.parse import urlsplit
 
@@ -161,7 +165,7 @@ def _name_of(base: str, known: Any) -> str:
     return next(name for name in names if name not in known)
 
 
-def _scopes(asked: str | None) -> str:
+def _parse_scopes(asked: str | None) -> str:
     if asked is None:
         return " ".join(SCOPES)
     found = known_scopes(asked.replace(",", " "))
@@ -174,55 +178,55 @@ def _client_id(ctx: Context, profile: str, given: str | None) -> str:
     return given or str(ctx.config.profiles.get(profile, {}).get("client_id", CLIENT_ID))
 
 
-def _given(ctx: Context, text: str) -> str:
+def _require_key(ctx: Context, text: str) -> str:
     token = text.strip()
     if not token:
         raise Stop(ExitCode.USAGE, "no API key was given")
     return keep_secret(ctx, token)
 
 
-def _granted(ctx: Context, url: str, client_id: str, scopes: str, port: int, no_browser: bool) -> Credential:
+def _obtain_credential(ctx: Context, url: str, client_id: str, scopes: str, port: int, no_browser: bool) -> Credential:
     """A credential by way of the browser; an API key where the server knows no other way."""
-    from docshare.cli.local.token_refresh import credential_of
+    from docshare.cli.local.token_refresh import build_credential
     from docshare.client.errors import Refused
 
-    with make_stranger(ctx, url) as client:
+    with make_anonymous_client(ctx, url) as client:
         try:
             server = client.oauth.server()
         except Refused as refusal:
             if refusal.status != 404:
                 raise
             ctx.note(f"{client.origin} offers no sign-in in the browser; give it an API key")
-            asked = prompts.secret(ctx, "API key", instead="Give it to --with-token on stdin.")
-            return Credential(client.origin, _given(ctx, asked))
-        tokens = _by_browser(ctx, client, server, client_id, scopes, port, no_browser)
+            asked = prompts.prompt_secret(ctx, "API key", instead="Give it to --with-token on stdin.")
+            return Credential(client.origin, _require_key(ctx, asked))
+        tokens = _log_in_by_browser(ctx, client, server, client_id, scopes, port, no_browser)
         keep_secret(ctx, tokens.access)
         keep_secret(ctx, tokens.refresh or "")
-        return credential_of(client.origin, client_id, tokens, ctx.now())
+        return build_credential(client.origin, client_id, tokens, ctx.now())
 
 
-def _by_browser(
+def _log_in_by_browser(
     ctx: Context, client: Any, server: "Server", client_id: str, scopes: str, port: int, no_browser: bool
 ) -> "Tokens":
     import secrets
 
-    from docshare.cli.commands.auth.loopback import Waiting
+    from docshare.cli.commands.auth.loopback import ConsentListener
     from docshare.cli.commands.browse import may_open
 
     state = secrets.token_urlsafe(_STATE_BYTES)
     verifier = keep_secret(ctx, secrets.token_urlsafe(_VERIFIER_BYTES))
-    waiting = Waiting(state, port)
+    waiting = ConsentListener(state, port)
     try:
         address = server.consent_address(client_id, waiting.redirect_uri, scopes, state, verifier)
         opened = not no_browser and may_open(ctx, stream_tty=ctx.stderr_tty) and ctx.open_browser(address)
         ctx.err("Your browser asks you to allow this." if opened else "Open this address in a browser:")
         if not opened:
             ctx.err(address)
-            ctx.note(f"waiting {_MINUTES} minutes for the answer to arrive at {waiting.redirect_uri}")
+            ctx.note(f"waiting {_LOGIN_MINUTES} minutes for the answer to arrive at {waiting.redirect_uri}")
         if not opened and ctx.may_prompt:
             ctx.err("If that browser is on another machine, paste the address it ends at here.")
             waiting.also_from(ctx)
-        answer = waiting.answer(_MINUTES * 60)
+        answer = waiting.answer(_LOGIN_MINUTES * 60)
     finally:
         waiting.close()
     if server.says_issuer and answer.get("iss") != server.issuer:
@@ -236,7 +240,7 @@ def _by_browser(
     return tokens
 
 
-def _account(client: "Client") -> dict[str, Any]:
+def _fetch_account(client: "Client") -> dict[str, Any]:
     """Whose credential it is; empty where it may not ask. Raises Refused (401) for one that is worth nothing."""
     from docshare.client.errors import Refused
 
@@ -260,18 +264,18 @@ def status() -> None:
       docshare auth status
       docshare auth status --json --profile work
     """
-    ctx = current()
+    ctx = current_context()
     connection = ctx.connection
     client = ctx.client()
     token = connection.token() if callable(connection.token) else str(connection.token)
-    saved = _saved(ctx)
+    saved = _load_saved(ctx)
     row: dict[str, Any] = {
         "profile": connection.profile.value or "",
         "origin": connection.origin,
         "source": connection.source,
-        "kind": f"{'OAuth' if saved and saved.renewable else 'API key'}, ends in {token[-_TAIL:]}",
+        "kind": f"{'OAuth' if saved and saved.renewable else 'API key'}, ends in {token[-_VISIBLE_CHARS:]}",
     }
-    account = _account(client).get("email")
+    account = _fetch_account(client).get("email")
     row |= {"account": account} if account else {}
     if saved and saved.renewable and saved.expires_at is not None:
         from docshare.contract.wire import instant
@@ -280,7 +284,7 @@ def status() -> None:
     ctx.emit(row, _STATUS)
 
 
-def _saved(ctx: Context) -> Credential | None:
+def _load_saved(ctx: Context) -> Credential | None:
     """The saved credential, if it is the one in effect."""
     name = ctx.connection.profile.value
     if name is None or not ctx.connection.source.startswith(credentials.FILE_NAME):
@@ -296,7 +300,7 @@ def token() -> None:
 
       curl -H "Authorization: Bearer $(docshare auth token)" https://docs.example.com/api/v1/files
     """
-    ctx = current()
+    ctx = current_context()
     ctx.client()  # refuses where there is none
     held = ctx.connection.token
     text = held() if callable(held) else str(held)
@@ -305,7 +309,7 @@ def token() -> None:
 
 
 @app.command("refresh")
-def refresh(dry_run: Doing = False) -> ExitCode:
+def refresh(dry_run: DryRun = False) -> ExitCode:
     """Renew access that was granted in the browser, now. Commands do that by themselves when it is due.
 
     Examples:
@@ -314,8 +318,8 @@ def refresh(dry_run: Doing = False) -> ExitCode:
     """
     from docshare.cli.local.token_refresh import renew
 
-    ctx = current()
-    saved = _saved(ctx)
+    ctx = current_context()
+    saved = _load_saved(ctx)
     if saved is None or not saved.renewable:
         raise Stop(
             ExitCode.USAGE,
@@ -324,14 +328,16 @@ def refresh(dry_run: Doing = False) -> ExitCode:
         )
     name = str(ctx.connection.profile.value)
     if dry_run:
-        return _planned(ctx, _exchange("refresh_token", {"client_id": str(saved.client_id)}), _keeping(ctx, name))
+        return _preview_changes(
+            ctx, _describe_exchange("refresh_token", {"client_id": str(saved.client_id)}), _describe_save(ctx, name)
+        )
     renew(ctx, name)
     ctx.note("renewed")
     return ExitCode.OK
 
 
 @app.command("logout")
-def logout(dry_run: Doing = False) -> ExitCode:
+def logout(dry_run: DryRun = False) -> ExitCode:
     """Sign out: end access that was granted in the browser, and forget the credential of the profile.
 
     An API key is forgotten here and stays valid; revoke it on the server.
@@ -341,7 +347,7 @@ def logout(dry_run: Doing = False) -> ExitCode:
       docshare auth logout
       docshare auth logout --profile work
     """
-    ctx = current()
+    ctx = current_context()
     name = ctx.connection.profile.value
     saved = credentials.load(ctx.config_dir, name) if name else None
     if name is None or saved is None:
@@ -349,8 +355,8 @@ def logout(dry_run: Doing = False) -> ExitCode:
     if dry_run:
         revoked = ("POST", "/oauth/revoke", {"token": HIDDEN, "client_id": saved.client_id})
         forgotten = ("DELETE", str(ctx.config_dir / credentials.FILE_NAME), {"profile": name})
-        return _planned(ctx, *([revoked] if saved.renewable else []), forgotten)
-    ended = saved.renewable and _ended(ctx, saved)
+        return _preview_changes(ctx, *([revoked] if saved.renewable else []), forgotten)
+    ended = saved.renewable and _revoke_access(ctx, saved)
     credentials.save(ctx.config_dir, name, None)
     cache.forget_home(ctx, name)
     still = "" if ended else "; the server was not told" if saved.renewable else "; the API key itself stays valid"
@@ -360,12 +366,12 @@ def logout(dry_run: Doing = False) -> ExitCode:
     return ExitCode.OK
 
 
-def _ended(ctx: Context, saved: Credential) -> bool:
+def _revoke_access(ctx: Context, saved: Credential) -> bool:
     """Whether the server was told; signing out works without it."""
     from docshare.client.errors import ClientError
     from docshare.contract.problems import Problem
 
-    with suppress(Problem, ClientError), make_stranger(ctx, saved.origin) as client:
+    with suppress(Problem, ClientError), make_anonymous_client(ctx, saved.origin) as client:
         brief = client.fork(retries=0)
         brief.oauth.revoke(brief.oauth.server(), saved.client_id or CLIENT_ID, saved.refresh or saved.token)
         return True

@@ -13,7 +13,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-PATH = "/callback"
+CALLBACK_PATH = "/callback"
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>docshare</title><style>body{{font:18px/1.5 system-ui,sans-serif;display:grid;place-items:center;min-height:90vh;
 margin:0;color-scheme:light dark}}</style><main><p>{words}</p></main></html>"""
@@ -21,11 +21,11 @@ _DONE = "You are signed in. You can close this page and go back to the terminal.
 _NOT_DONE = "Nothing was granted. You can close this page and go back to the terminal."
 _UNKNOWN = "This address does not belong to the sign-in that waits in the terminal."
 
-Answer = Mapping[str, str]
+ConsentResponse = Mapping[str, str]
 """The parameters that the consent page sent back."""
 
 
-class Waiting:
+class ConsentListener:
     """A listener on this machine that takes the answer to one sign-in; ``state`` is the word only that one knows.
 
     Raises Stop (2) when the ``port`` (0: any free one) is taken.
@@ -33,7 +33,7 @@ class Waiting:
 
     def __init__(self, state: str, port: int) -> None:
         self._state = state
-        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[ConsentResponse] = queue.SimpleQueue()
         try:
             self._server = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
         except OSError as error:
@@ -44,9 +44,9 @@ class Waiting:
     @property
     def redirect_uri(self) -> str:
         """Where the consent page is to send the browser."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}{PATH}"
+        return f"http://127.0.0.1:{self._server.server_address[1]}{CALLBACK_PATH}"
 
-    def answer(self, seconds: float) -> Answer:
+    def answer(self, seconds: float) -> ConsentResponse:
         """The answer, once it comes. Stop (124) after ``seconds``."""
         try:
             return self._answers.get(timeout=seconds)
@@ -73,12 +73,12 @@ class Waiting:
         self._server.server_close()
         self._thread.join()
 
-    def _read(self, address: str) -> Answer | None:
+    def _read(self, address: str) -> ConsentResponse | None:
         """The answer in ``address``, if it is one to this very sign-in."""
         parts = urlsplit(address)
         found = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
         known = hmac.compare_digest(found.get("state", "").encode(), self._state.encode())
-        if parts.path != PATH or not known or not found.keys() & {"code", "error"}:
+        if parts.path != CALLBACK_PATH or not known or not found.keys() & {"code", "error"}:
             return None
         return found
 

@@ -6,16 +6,16 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from docshare.cli.commands.config.values import faults
+from docshare.cli.commands.config.values import check_config
 from docshare.cli.framework import prompts
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.config import FILE_NAME, read_text
-from docshare.cli.local.storage import locked, replace_file
-from docshare.cli.terminal.capabilities import on
+from docshare.cli.local.storage import hold_lock, replace_file
+from docshare.cli.terminal.capabilities import is_enabled
 
 _STDERR = 2
-_BEGINNING = """\
+_TEMPLATE = """\
 # Settings of docshare; see: man docshare-config
 #
 # profile = "work"
@@ -25,24 +25,24 @@ _BEGINNING = """\
 """
 
 
-def edited(context: Context, before: str) -> str | None:
+def edit_draft(context: Context, before: str) -> str | None:
     """Let the user edit a copy of the file, whose text is ``before``, until it is right; its new text, or None if
     nothing was changed.
 
     Stop (2) if there is no editor, it fails, or what it leaves is wrong: the copy is kept then and named.
     """
-    command = _editor(context)
+    command = _find_editor(context)
     draft = context.config_dir / f".{Path(FILE_NAME).stem}.{os.urandom(4).hex()}.toml"
-    replace_file(draft, before or _BEGINNING, private=True)
+    replace_file(draft, before or _TEMPLATE, private=True)
     while True:
-        _run(context, command, draft)
+        _run_editor(context, command, draft)
         if not draft.is_file():  # it may be open still, in an editor that comes back at once
             raise Stop(ExitCode.USAGE, "the editor left no file behind", hint="Nothing was changed.")
         after = read_text(draft)
-        if after in (before, before or _BEGINNING):
+        if after in (before, before or _TEMPLATE):
             draft.unlink()
             return None
-        wrong = list(_wrong(after))
+        wrong = list(_list_errors(after))
         if not wrong:
             draft.unlink()
             return after
@@ -50,14 +50,14 @@ def edited(context: Context, before: str) -> str | None:
             context.err(f"{FILE_NAME}:{line}", "error")
         if not context.may_prompt or context.options.yes:
             hint = f"Nothing was changed; your text is kept in {draft}"
-            raise Stop(ExitCode.USAGE, f"{FILE_NAME} would be wrong in {_places(len(wrong))}", hint=hint)
+            raise Stop(ExitCode.USAGE, f"{FILE_NAME} would be wrong in {_format_places(len(wrong))}", hint=hint)
         prompts.confirm(context, "Edit it again?")
 
 
-def put(context: Context, text: str, before: str) -> None:
+def replace_config(context: Context, text: str, before: str) -> None:
     """Replace the file by ``text``. Stop (7) if it is not ``before`` any more: what another wrote must not be lost."""
     path = context.config_dir / FILE_NAME
-    with locked(context.config_dir / ".lock"):
+    with hold_lock(context.config_dir / ".lock"):
         if read_text(path) != before:
             draft = context.config_dir / f"{FILE_NAME}.edited"
             replace_file(draft, text, private=True)
@@ -65,9 +65,9 @@ def put(context: Context, text: str, before: str) -> None:
         replace_file(path, text)
 
 
-def _editor(context: Context) -> list[str]:
+def _find_editor(context: Context) -> list[str]:
     path = context.config_dir / FILE_NAME
-    if context.options.no_input or on(context.env, "DOCSHARE_NO_INPUT"):
+    if context.options.no_input or is_enabled(context.env, "DOCSHARE_NO_INPUT"):
         raise Stop(ExitCode.USAGE, "an editor asks for input, which --no-input rules out", code="prompt")
     line = context.env.get("VISUAL") or context.env.get("EDITOR") or ""
     try:
@@ -79,7 +79,7 @@ def _editor(context: Context) -> list[str]:
     return command
 
 
-def _run(context: Context, command: list[str], draft: Path) -> None:
+def _run_editor(context: Context, command: list[str], draft: Path) -> None:
     # Standard output is for data: an editor that is used in a pipe shows itself on standard error.
     try:
         done = subprocess.run([*command, str(draft)], stdout=None if context.stdout_tty else _STDERR, check=False)
@@ -91,21 +91,21 @@ def _run(context: Context, command: list[str], draft: Path) -> None:
         raise Stop(ExitCode.USAGE, f"the editor {command[0]} ended with {done.returncode}", hint=hint)
 
 
-def _wrong(text: str) -> Iterator[str]:
+def _list_errors(text: str) -> Iterator[str]:
     """``3: retries: it is less than 0`` for everything that is wrong with the text of a file."""
     import tomllib
 
-    from docshare.cli.local.toml_edit import line_of
+    from docshare.cli.local.toml_edit import find_line
 
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         yield f" {error}"
         return
-    for fault in faults(data):
-        line = line_of(text, fault.key)
+    for fault in check_config(data):
+        line = find_line(text, fault.key)
         yield f"{line}: {fault.what}" if line else f" {fault.what}"
 
 
-def _places(count: int) -> str:
+def _format_places(count: int) -> str:
     return "one place" if count == 1 else f"{count} places"

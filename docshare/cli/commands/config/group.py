@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.commands.config.values import KEYS, PROFILE, from_text, known_key
+from docshare.cli.commands.config.values import KEYS, PROFILE, parse_key, parse_value
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
-from docshare.cli.framework.dry_run import Writing, written
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import DryRunWrite, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache, config, settings
-from docshare.cli.terminal.output import Column, Spec, cell
+from docshare.cli.terminal.output import Column, Spec, format_cell
 
 app = App(
     """Settings of the command line: show, change and explain them.
@@ -28,23 +28,23 @@ app = App(
 )
 
 
-def _shown(row: Mapping[str, Any]) -> str:
-    return cell(row["value"])
+def _format_value(row: Mapping[str, Any]) -> str:
+    return format_cell(row["value"])
 
 
 _KEY = Column("key", "KEY", role="bold")
-_VALUE = Column("value", "VALUE", flexible=True, show=_shown)
+_VALUE = Column("value", "VALUE", flexible=True, show=_format_value)
 _ORIGIN = Column("origin", "FROM", rank=1)
 _LIST = Spec(table=(_KEY, _VALUE), plain=("key", "value"), id="key")
 _ORIGINS = Spec(table=(_KEY, _VALUE, _ORIGIN), plain=("key", "value", "origin"), id="key")
-_ONE = Spec(plain=("value",), fields=("key", "origin"), id="value", human=lambda row, _: (_shown(row),))
-_PATH = Spec(plain=("path",), fields=("exists",), id="path", human=lambda row, _: (cell(row["path"]),))
+_SETTING = Spec(plain=("value",), fields=("key", "origin"), id="value", human=lambda row, _: (_format_value(row),))
+_PATH = Spec(plain=("path",), fields=("exists",), id="path", human=lambda row, _: (format_cell(row["path"]),))
 
 Key = Annotated[str, typer.Argument(metavar="CONFIG", help=f"One of {', '.join(KEYS)}.")]
 
 
-def _row(ctx: Context, key: str) -> dict[str, Any]:
-    found = settings.profile(ctx) if key == PROFILE else settings.find(ctx, key)
+def _build_row(ctx: Context, key: str) -> dict[str, Any]:
+    found = settings.resolve_profile(ctx) if key == PROFILE else settings.resolve_setting(ctx, key)
     return {"key": key, "value": found.value, "origin": found.origin}
 
 
@@ -62,13 +62,13 @@ def list_settings(
       docshare config list --origin
       docshare config list --origin --json
     """
-    ctx = current()
+    ctx = current_context()
     printer = ctx.emitter(_ORIGINS if origin else _LIST)
-    rows = [_row(ctx, key) for key in KEYS]
+    rows = [_build_row(ctx, key) for key in KEYS]
     printer.emit([row if origin else {"key": row["key"], "value": row["value"]} for row in rows])
 
 
-@app.command("get", spec=_ONE)
+@app.command("get", spec=_SETTING)
 def get(key: Key) -> None:
     """Print the value of a setting.
 
@@ -79,18 +79,18 @@ def get(key: Key) -> None:
       docshare config get url
       docshare config get timeout --json
     """
-    ctx = current()
-    row = _row(ctx, known_key(key))
+    ctx = current_context()
+    row = _build_row(ctx, parse_key(key))
     if row["value"] is None:
         raise Stop(ExitCode.NOT_FOUND, f"{row['key']} is not set", hint=f"Set it with: docshare config set {key} VALUE")
-    ctx.emit(row, _ONE)
+    ctx.emit(row, _SETTING)
 
 
 @app.command("set")
 def set_(
     key: Key,
     value: Annotated[str, typer.Argument(metavar="VALUE", help="Times may be 30s or 5m; switches are true, false.")],
-    dry_run: Writing = False,
+    dry_run: DryRunWrite = False,
 ) -> ExitCode:
     """Set a setting of the profile in effect.
 
@@ -102,28 +102,28 @@ def set_(
       docshare config set timeout 2m --profile work
       docshare config set profile work
     """
-    ctx = current()
-    known = known_key(key)
+    ctx = current_context()
+    known = parse_key(key)
     if known == PROFILE:
         from docshare.cli.commands.profile import make_default
 
         return make_default(ctx, value, dry_run=dry_run)
-    name = _changed_profile(ctx)
-    wanted, before = from_text(known, value), ctx.config.profiles[name].get(known)
+    name = _require_profile(ctx)
+    wanted, before = parse_value(known, value), ctx.config.profiles[name].get(known)
     if dry_run:
-        return written(ctx, ("WRITE", ctx.config.path, {"profile": name, known: wanted}))
+        return preview_changes(ctx, ("WRITE", ctx.config.path, {"profile": name, known: wanted}))
     config.save_profile(ctx.config_dir, name, {known: wanted})
-    was = "" if before is None else f" (was {cell(before)})"
-    ctx.note(f"{known} of profile {name} is {cell(wanted)} now{was}")
-    _let_complete(ctx, known)
-    _say_overridden(ctx, known)
+    was = "" if before is None else f" (was {format_cell(before)})"
+    ctx.note(f"{known} of profile {name} is {format_cell(wanted)} now{was}")
+    _update_completion(ctx, known)
+    _warn_if_overridden(ctx, known)
     if known == "url":
-        _say_credential(ctx, name, wanted)
+        _warn_about_credential(ctx, name, wanted)
     return ExitCode.OK
 
 
 @app.command("unset")
-def unset(key: Key, dry_run: Writing = False) -> ExitCode:
+def unset(key: Key, dry_run: DryRunWrite = False) -> ExitCode:
     """Forget a setting of the profile in effect.
 
     What is built in counts again. The key profile forgets which profile is the default. A setting that is not there is
@@ -134,20 +134,20 @@ def unset(key: Key, dry_run: Writing = False) -> ExitCode:
       docshare config unset format
       docshare config unset timeout --profile work
     """
-    ctx = current()
-    known = known_key(key)
-    name = None if known == PROFILE else _changed_profile(ctx)
+    ctx = current_context()
+    known = parse_key(key)
+    name = None if known == PROFILE else _require_profile(ctx)
     if dry_run:
         about = {known: None} if name is None else {"profile": name, known: None}
-        return written(ctx, ("WRITE", ctx.config.path, about))
-    config.forget_value(ctx.config_dir, name, known)
+        return preview_changes(ctx, ("WRITE", ctx.config.path, about))
+    config.remove_value(ctx.config_dir, name, known)
     if name is None:
         cache.remember_default(ctx, "")
         ctx.note("no profile is the default now")
     else:
         ctx.note(f"{known} of profile {name} is not set now")
-        _let_complete(ctx, known)
-        _say_overridden(ctx, known)
+        _update_completion(ctx, known)
+        _warn_if_overridden(ctx, known)
     return ExitCode.OK
 
 
@@ -160,13 +160,13 @@ def path() -> None:
       docshare config path
       cat "$(docshare config path)"
     """
-    ctx = current()
+    ctx = current_context()
     place = ctx.config_dir / config.FILE_NAME
     ctx.emit({"path": str(place), "exists": place.is_file()}, _PATH)
 
 
 @app.command("edit")
-def edit(dry_run: Writing = False) -> ExitCode:
+def edit(dry_run: DryRunWrite = False) -> ExitCode:
     """Edit config.toml in your editor.
 
     The editor of VISUAL or EDITOR gets a copy, which is put in place only if every line of it is right; else you are
@@ -179,42 +179,42 @@ def edit(dry_run: Writing = False) -> ExitCode:
     """
     from docshare.cli.commands.config import edit as config_edit
 
-    ctx = current()
+    ctx = current_context()
     place = ctx.config_dir / config.FILE_NAME
     before = config.read_text(place)
-    text = config_edit.edited(ctx, before)
+    text = config_edit.edit_draft(ctx, before)
     if text is None:
         ctx.note("nothing was changed")
         return ExitCode.OK
     if dry_run:
-        return written(ctx, ("WRITE", place, {}))
-    config_edit.put(ctx, text, before)
+        return preview_changes(ctx, ("WRITE", place, {}))
+    config_edit.replace_config(ctx, text, before)
     ctx.note(f"saved {place}")
     return ExitCode.OK
 
 
-def _changed_profile(ctx: Context) -> str:
+def _require_profile(ctx: Context) -> str:
     """The profile whose settings are changed. Stop (2) where none is set up."""
-    name = settings.profile(ctx).value
+    name = settings.resolve_profile(ctx).value
     if name is None:
         hint = "Add one with: docshare profile add NAME --url URL"
         raise Stop(ExitCode.USAGE, "settings stand in a profile, and none is set up", hint=hint)
     return str(name)
 
 
-def _let_complete(ctx: Context, key: str) -> None:
+def _update_completion(ctx: Context, key: str) -> None:
     """Tell completion, which reads no configuration, what it may do from now on."""
     if key == "complete_online":
-        cache.remember_online(ctx, config.Config.load(ctx.config_dir).profiles)
+        cache.remember_online(ctx, config.CliConfig.load(ctx.config_dir).profiles)
 
 
-def _say_overridden(ctx: Context, key: str) -> None:
-    origin = settings.find(ctx, key).origin
+def _warn_if_overridden(ctx: Context, key: str) -> None:
+    origin = settings.resolve_setting(ctx, key).origin
     if origin.startswith(("env ", "option ")):
         ctx.warn(f"{origin} beats the profile")
 
 
-def _say_credential(ctx: Context, name: str, url: str) -> None:
+def _warn_about_credential(ctx: Context, name: str, url: str) -> None:
     """A credential stays bound to the server it was saved for, so with another address it is not sent."""
     from docshare.cli.local import credentials
     from docshare.client.address import origin_of

@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.options import FORMATS
-from docshare.cli.local.settings import SETTINGS
-from docshare.cli.terminal.text import seconds
+from docshare.cli.local.settings import CONFIG_SETTINGS
+from docshare.cli.terminal.text import parse_duration
 
 PROFILE = "profile"  # the one key above the profiles
-KEYS = (PROFILE, *SETTINGS)
+KEYS = (PROFILE, *CONFIG_SETTINGS)
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
 _YEAR_S = 366 * 86_400
 _SECRETS = ("token", "key", "password", "secret", "credential")
 _BOOLEANS = {"true": True, "false": False}
 
 
-class Fault(NamedTuple):
+class ConfigFault(NamedTuple):
     """One thing that is wrong in the file: the dotted ``key`` it is about (empty: the file itself) and ``what`` it
     is."""
 
@@ -26,7 +26,7 @@ class Fault(NamedTuple):
     what: str
 
 
-def known_key(word: str) -> str:
+def parse_key(word: str) -> str:
     """The key that ``word`` means, ``max-wait`` as well as ``max_wait``. Stop (2) naming the nearest for another."""
     key = word.replace("-", "_")
     if key in KEYS:
@@ -40,10 +40,10 @@ def known_key(word: str) -> str:
     raise Stop(ExitCode.USAGE, f"there is no setting {word!r}", hint=hint)
 
 
-def from_text(key: str, text: str) -> Any:
+def parse_value(key: str, text: str) -> Any:
     """The value of ``key=text`` as the file keeps it. Stop (2) for one that the setting cannot have."""
-    value = _READERS.get(key, str)(text)
-    wrong = fault_of(key, value)
+    value = _PARSERS.get(key, str)(text)
+    wrong = check_value(key, value)
     if wrong:
         raise Stop(ExitCode.USAGE, f"{key}: {wrong}")
     if key == "url":
@@ -53,9 +53,9 @@ def from_text(key: str, text: str) -> Any:
     return value
 
 
-def fault_of(key: str, value: Any) -> str:
+def check_value(key: str, value: Any) -> str:
     """What is wrong with a value of a setting; empty if nothing is."""
-    kinds = SETTINGS[key].kind
+    kinds = CONFIG_SETTINGS[key].kind
     allowed = kinds if isinstance(kinds, tuple) else (kinds,)
     if isinstance(value, bool) is not (bool in allowed) or not isinstance(value, allowed):
         return f"{value!r} is not of type {' or '.join(_TYPES[kind] for kind in allowed)}"
@@ -67,65 +67,65 @@ def fault_of(key: str, value: Any) -> str:
     return check(value) if check else ""
 
 
-def faults(data: Mapping[str, Any]) -> Iterator[Fault]:
+def check_config(data: Mapping[str, Any]) -> Iterator[ConfigFault]:
     """Everything that is wrong in a file that was read as ``data``."""
     profiles = data.get("profiles", {})
     for key in data:
         if key not in (PROFILE, "profiles"):
-            yield Fault((key,), f"unknown key {key}{_nearest(key, (PROFILE, 'profiles'))}")
+            yield ConfigFault((key,), f"unknown key {key}{_suggest_key(key, (PROFILE, 'profiles'))}")
     if not isinstance(profiles, Mapping):
-        yield Fault(("profiles",), "profiles is no table")
+        yield ConfigFault(("profiles",), "profiles is no table")
         profiles = {}
     chosen = data.get(PROFILE)
     if chosen is not None and not (isinstance(chosen, str) and chosen in profiles):
-        yield Fault((PROFILE,), f"there is no profile {chosen!r}")
+        yield ConfigFault((PROFILE,), f"there is no profile {chosen!r}")
     for name, values in profiles.items():
-        yield from _profile_faults(name, values)
+        yield from _check_profile(name, values)
 
 
-def _profile_faults(name: str, values: Any) -> Iterator[Fault]:
+def _check_profile(name: str, values: Any) -> Iterator[ConfigFault]:
     from docshare.cli.local.config import check_profile_name
 
     try:
         check_profile_name(name)
     except Stop as refusal:
-        yield Fault(("profiles", name), refusal.detail)
+        yield ConfigFault(("profiles", name), refusal.detail)
     if not isinstance(values, Mapping):
-        yield Fault(("profiles", name), f"profiles.{name} is no table")
+        yield ConfigFault(("profiles", name), f"profiles.{name} is no table")
         return
     for key, value in values.items():
         place = ("profiles", name, key)
-        if key not in SETTINGS:
-            yield Fault(place, f"unknown key {key}{_nearest(key, tuple(SETTINGS))}")
-        elif wrong := fault_of(key, value):
-            yield Fault(place, f"{key}: {wrong}")
+        if key not in CONFIG_SETTINGS:
+            yield ConfigFault(place, f"unknown key {key}{_suggest_key(key, tuple(CONFIG_SETTINGS))}")
+        elif wrong := check_value(key, value):
+            yield ConfigFault(place, f"{key}: {wrong}")
 
 
-def _nearest(key: str, known: tuple[str, ...]) -> str:
+def _suggest_key(key: str, known: tuple[str, ...]) -> str:
     near = get_close_matches(key, known, n=1)
     return f" (did you mean {near[0]}?)" if near else ""
 
 
-def _number_or_text(text: str) -> int | float | str:
+def _parse_number(text: str) -> int | float | str:
     if not _NUMBER.fullmatch(text):
         return text
     return float(text) if "." in text else int(text)
 
 
-def _absolute(text: str) -> str:
+def _make_absolute(text: str) -> str:
     import os
 
     return os.path.abspath(text) if text else text
 
 
-def _time_fault(value: Any) -> str:
+def _check_duration(value: Any) -> str:
     try:
-        return "it is longer than a year" if seconds(str(value)) > _YEAR_S else ""
+        return "it is longer than a year" if parse_duration(str(value)) > _YEAR_S else ""
     except ValueError as error:
         return str(error)
 
 
-def _url_fault(value: str) -> str:
+def _check_url(value: str) -> str:
     from docshare.client.address import parse_address
     from docshare.client.errors import BadAddress
 
@@ -136,15 +136,15 @@ def _url_fault(value: str) -> str:
     return ""
 
 
-def _format_fault(value: str) -> str:
+def _check_format(value: str) -> str:
     return "" if value in FORMATS else f"{value!r} is not one of {', '.join(FORMATS)}"
 
 
-def _retries_fault(value: int) -> str:
+def _check_retries(value: int) -> str:
     return "" if value >= 0 else "it is less than 0"
 
 
-def _command_fault(value: str) -> str:
+def _check_command(value: str) -> str:
     import shlex
 
     try:
@@ -153,18 +153,18 @@ def _command_fault(value: str) -> str:
         return f"it is no command: {error}"
 
 
-def _bundle_fault(value: str) -> str:
+def _check_bundle(value: str) -> str:
     import os
 
     return "" if os.path.exists(value) else f"there is no file {value}"
 
 
 _TYPES = {str: "text", int: "number", float: "number", bool: "true or false"}
-_READERS: dict[str, Callable[[str], Any]] = {
-    "timeout": _number_or_text, "max_wait": _number_or_text, "retries": _number_or_text, "ca_bundle": _absolute,
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    "timeout": _parse_number, "max_wait": _parse_number, "retries": _parse_number, "ca_bundle": _make_absolute,
     **dict.fromkeys(("allow_http", "complete_online"), lambda text: _BOOLEANS.get(text, text)),
 }  # fmt: skip
 _CHECKS: dict[str, Callable[[Any], str]] = {
-    "url": _url_fault, "format": _format_fault, "timeout": _time_fault, "max_wait": _time_fault,
-    "retries": _retries_fault, "token_command": _command_fault, "ca_bundle": _bundle_fault,
+    "url": _check_url, "format": _check_format, "timeout": _check_duration, "max_wait": _check_duration,
+    "retries": _check_retries, "token_command": _check_command, "ca_bundle": _check_bundle,
 }  # fmt: skip

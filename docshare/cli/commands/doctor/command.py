@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 import typer
 
-from docshare.cli.commands.doctor.checks import Found, Scene, made, masked
+from docshare.cli.commands.doctor.checks import CheckContext, NamedFindings, mask_row, run_checks
 from docshare.cli.framework.admin_channel import Data
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode
 from docshare.cli.terminal.output import Column, Emitter, Spec
 from docshare.cli.terminal.text import clean
@@ -19,46 +19,46 @@ from docshare.contract.findings import ERROR, WARNING
 app = App()
 
 _UNITS = {"": 1, "B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3}
-_USUAL_BODY = "2MB"
-_MOST_BODY = 2 * _UNITS["GB"]
+_DEFAULT_BODY = "2MB"
+_MAX_BODY_BYTES = 2 * _UNITS["GB"]
 
 
-def _program(scene: Scene) -> Found:
-    from docshare.cli.commands.doctor.program import PROGRAM
+def _check_program(scene: CheckContext) -> NamedFindings:
+    from docshare.cli.commands.doctor.program import PROGRAM_CHECKS
 
-    return made(PROGRAM, scene)
-
-
-def _settings(scene: Scene) -> Found:
-    from docshare.cli.commands.doctor.program import SETTINGS
-
-    return made(SETTINGS, scene)
+    return run_checks(PROGRAM_CHECKS, scene)
 
 
-def _server(scene: Scene) -> Found:
-    from docshare.cli.commands.doctor.server import SERVER
+def _check_settings(scene: CheckContext) -> NamedFindings:
+    from docshare.cli.commands.doctor.program import SETTINGS_CHECKS
 
-    return made(SERVER, scene)
-
-
-def _instance(scene: Scene) -> Found:
-    from docshare.cli.commands.doctor.instance import instance
-
-    return instance(scene)
+    return run_checks(SETTINGS_CHECKS, scene)
 
 
-def _public(scene: Scene) -> Found:
-    from docshare.cli.commands.doctor.instance import public
+def _check_server(scene: CheckContext) -> NamedFindings:
+    from docshare.cli.commands.doctor.server import SERVER_CHECKS
 
-    return public(scene)
+    return run_checks(SERVER_CHECKS, scene)
 
 
-GROUPS: dict[str, tuple[str, Callable[[Scene], Found]]] = {
-    "program": ("This program", _program),
-    "settings": ("Its settings", _settings),
-    "server": ("The server in effect", _server),
-    "instance": ("A server of this machine", _instance),
-    "public": ("... as its readers reach it", _public),
+def _check_instance(scene: CheckContext) -> NamedFindings:
+    from docshare.cli.commands.doctor.instance import check_instance
+
+    return check_instance(scene)
+
+
+def _check_public(scene: CheckContext) -> NamedFindings:
+    from docshare.cli.commands.doctor.instance import check_public
+
+    return check_public(scene)
+
+
+GROUPS: dict[str, tuple[str, Callable[[CheckContext], NamedFindings]]] = {
+    "program": ("This program", _check_program),
+    "settings": ("Its settings", _check_settings),
+    "server": ("The server in effect", _check_server),
+    "instance": ("A server of this machine", _check_instance),
+    "public": ("... as its readers reach it", _check_public),
 }
 """Group -> its heading and its checks."""
 
@@ -74,23 +74,23 @@ _SPEC = Spec(
 )
 
 
-def _size(text: str) -> int:
+def _parse_size(text: str) -> int:
     match = re.fullmatch(r"(\d{1,12})\s*([KMG]?B)?", text.strip().upper(), re.ASCII)
     size = int(match[1]) * _UNITS[match[2] or ""] if match else 0
-    if not 0 < size <= _MOST_BODY:
+    if not 0 < size <= _MAX_BODY_BYTES:
         raise typer.BadParameter(f"{text!r} is no size such as 500KB, 101MB or 2GB (at most 2GB)")
     return size
 
 
-def _group(words: list[str] | None) -> list[str] | None:
+def _check_groups(words: list[str] | None) -> list[str] | None:
     for word in words or []:
         if word not in GROUPS:
             raise typer.BadParameter(f"{word!r} is not one of {', '.join(GROUPS)}.")
     return words
 
 
-def _body(text: str) -> str:
-    _size(text)
+def _check_body_size(text: str) -> str:
+    _parse_size(text)
     return text
 
 
@@ -98,12 +98,13 @@ def _body(text: str) -> str:
 def doctor(
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="GROUP", callback=_group, help=f"Only these checks: {', '.join(GROUPS)}."),
+        typer.Option(metavar="GROUP", callback=_check_groups, help=f"Only these checks: {', '.join(GROUPS)}."),
     ] = None,
     data: Data = None,
     body: Annotated[
-        str, typer.Option(metavar="SIZE", callback=_body, help="Send up to so much through the public address.")
-    ] = _USUAL_BODY,
+        str,
+        typer.Option(metavar="SIZE", callback=_check_body_size, help="Send up to so much through the public address."),
+    ] = _DEFAULT_BODY,
     egress: Annotated[
         str | None, typer.Option(metavar="URL", help="Let the server call this address as a webhook would be.")
     ] = None,
@@ -129,24 +130,24 @@ def doctor(
       docshare doctor --redact > report.txt
       docshare doctor --json | jq -r '.[] | select(.ok == false) | .fix'
     """
-    ctx = current()
+    ctx = current_context()
     printer = ctx.emitter(_SPEC)
     wish = {key: value for key, value in (("egress", egress), ("mail", mail)) if value}
-    scene = Scene(ctx, data=data, wish=wish, body=_size(body))
+    scene = CheckContext(ctx, data=data, wish=wish, body=_parse_size(body))
     scene.hide(urlsplit(egress or "").hostname, "<host>")
     rows = []
     for group in GROUPS:
         if not only or group in only:
-            rows += list(_examined(group, scene, printer, redact))
+            rows += list(_run_group(group, scene, printer, redact))
     if not printer.for_people:
         printer.emit(rows)
     failed = [row for row in rows if row["level"] == ERROR]
     if printer.for_people:
-        _sum_up(ctx, rows)
+        _print_summary(ctx, rows)
     return ExitCode.CHECK_FAILED if failed else ExitCode.OK
 
 
-def _examined(group: str, scene: Scene, printer: Emitter, redact: bool) -> Iterator[dict[str, Any]]:
+def _run_group(group: str, scene: CheckContext, printer: Emitter, redact: bool) -> Iterator[dict[str, Any]]:
     """The rows of one group; a person sees each as soon as it is there."""
     heading, checks = GROUPS[group]
     ctx = scene.ctx
@@ -155,9 +156,9 @@ def _examined(group: str, scene: Scene, printer: Emitter, redact: bool) -> Itera
     for name, finding in checks(scene):
         row = finding.row(f"{group}.{name}")
         row |= {key: ctx.redact(row[key]) for key in ("detail", "fix")}
-        row = masked(row, scene.private) if redact else row
+        row = mask_row(row, scene.private) if redact else row
         if printer.for_people:
-            for line in _drawn(ctx, name, row):
+            for line in _render_row(ctx, name, row):
                 ctx.print(line)
             ctx.flush()
         yield row
@@ -166,7 +167,7 @@ def _examined(group: str, scene: Scene, printer: Emitter, redact: bool) -> Itera
 _SIGNS = {True: ("✓", "ok"), None: ("·", "dim"), False: ("✗", "error")}
 
 
-def _drawn(ctx: Context, name: str, row: dict[str, Any]) -> Iterator[str]:
+def _render_row(ctx: Context, name: str, row: dict[str, Any]) -> Iterator[str]:
     screen = ctx.out_screen
     sign, role = ("!", "warn") if row["level"] == WARNING else _SIGNS[row["ok"]]
     detail = clean(row["detail"])
@@ -176,7 +177,7 @@ def _drawn(ctx: Context, name: str, row: dict[str, Any]) -> Iterator[str]:
         yield f"     {screen.paint('bold', 'fix:')} {clean(row['fix'])}"
 
 
-def _sum_up(ctx: Context, rows: list[dict[str, Any]]) -> None:
+def _print_summary(ctx: Context, rows: list[dict[str, Any]]) -> None:
     wrong = sum(row["level"] == ERROR for row in rows)
     warnings = sum(row["level"] == WARNING for row in rows)
     if not wrong and not warnings:

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from docshare.cli.commands.doctor.checks import SECONDS, Answer, Check, Scene
-from docshare.cli.commands.doctor.program import proxy_of
+from docshare.cli.commands.doctor.checks import TIMEOUT_S, CheckContext, DoctorCheck, ProbeResponse
+from docshare.cli.commands.doctor.program import find_proxy
 from docshare.client.address import is_loopback
 from docshare.contract.findings import Finding, absent, broken, doubtful, fine
 from docshare.contract.scopes import FILES_READ, PROFILE, READERSHIP_READ, WEBHOOKS_MANAGE
 
 _DAY_S = 86_400
-_FEW_DAYS, _LAST_DAYS = 14, 3
-_CLOCKS_DIFFER_S, _SIGNATURES_FAIL_S = 60, 300
-_PRIVATE = {"email": "<email>", "name": "<name>", "uuid": "<uuid>"}
+_WARN_DAYS, _FAIL_DAYS = 14, 3
+_WARN_SKEW_S, _FAIL_SKEW_S = 60, 300
+_MASK_BY_KEY = {"email": "<email>", "name": "<name>", "uuid": "<uuid>"}
 _PORTS = {"http": 80, "https": 443}
 _API = "/api/v1"
 _CLOCK_FIX = "Set the clock of this machine by NTP; on a server of your own, that one's too."
@@ -28,7 +28,7 @@ _PROBES = {
 }
 
 
-class Place(NamedTuple):
+class Endpoint(NamedTuple):
     """Where a server answers."""
 
     scheme: str
@@ -36,27 +36,27 @@ class Place(NamedTuple):
     port: int
 
 
-def place_of(url: str) -> Place:
+def parse_endpoint(url: str) -> Endpoint:
     """The place that an http or https address names."""
     parts = urlsplit(url)
-    return Place(parts.scheme, parts.hostname or "", parts.port or _PORTS[parts.scheme])
+    return Endpoint(parts.scheme, parts.hostname or "", parts.port or _PORTS[parts.scheme])
 
 
-def _here(scene: Scene) -> Place:
-    place = place_of(str(scene.ctx.connection.url.value))
+def _find_endpoint(scene: CheckContext) -> Endpoint:
+    place = parse_endpoint(str(scene.ctx.connection.url.value))
     hide_host(scene, place)
     return place
 
 
-def hide_host(scene: Scene, place: Place) -> None:
+def hide_host(scene: CheckContext, place: Endpoint) -> None:
     """Let no bug report name the host, unless it is just this machine."""
     if not is_loopback(place.host):
         scene.hide(place.host, "<host>")
 
 
-def _name(scene: Scene) -> Finding:
-    host = _here(scene).host
-    if proxy_of(scene):
+def _check_name(scene: CheckContext) -> Finding:
+    host = _find_endpoint(scene).host
+    if find_proxy(scene):
         return absent("the proxy looks the name up")
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
@@ -66,38 +66,38 @@ def _name(scene: Scene) -> Finding:
     return fine(f"{host} is {', '.join(addresses)}")
 
 
-def _connection(scene: Scene) -> Finding:
-    place = _here(scene)
-    if proxy_of(scene):
+def _check_connection(scene: CheckContext) -> Finding:
+    place = _find_endpoint(scene)
+    if find_proxy(scene):
         return absent("the proxy connects")
     began = scene.ctx.monotonic()
     try:
-        socket.create_connection((place.host, place.port), SECONDS).close()
+        socket.create_connection((place.host, place.port), TIMEOUT_S).close()
     except OSError as error:
         why = error.strerror or str(error) or "no answer"
         return broken(f"port {place.port} of {place.host}: {why}", "Is the server running, and the port right?")
     return fine(f"port {place.port} answers after {(scene.ctx.monotonic() - began) * 1000:.0f} ms")
 
 
-def _certificate(scene: Scene) -> Finding:
-    place = _here(scene)
-    if proxy_of(scene):
+def _check_certificate(scene: CheckContext) -> Finding:
+    place = _find_endpoint(scene)
+    if find_proxy(scene):
         return absent("the proxy stands before it")
-    return certificate(scene, place)
+    return inspect_certificate(scene, place)
 
 
-def certificate(scene: Scene, place: Place) -> Finding:
+def inspect_certificate(scene: CheckContext, place: Endpoint) -> Finding:
     """How long the certificate at ``place`` is good, judged as the client of the API judges it."""
     if place.scheme != "https":
         return absent("plain http has none")
     from certifi import where
 
-    from docshare.cli.local.settings import find
+    from docshare.cli.local.settings import resolve_setting
 
-    context = ssl.create_default_context(cafile=find(scene.ctx, "ca_bundle").value or where())
+    context = ssl.create_default_context(cafile=resolve_setting(scene.ctx, "ca_bundle").value or where())
     try:
         with (
-            socket.create_connection((place.host, place.port), SECONDS) as plain,
+            socket.create_connection((place.host, place.port), TIMEOUT_S) as plain,
             context.wrap_socket(plain, server_hostname=place.host) as secured,
         ):
             shown = secured.getpeercert() or {}
@@ -105,23 +105,23 @@ def certificate(scene: Scene, place: Place) -> Finding:
         return broken(f"not trusted: {error.verify_message}", "Renew it, or name its authority with --ca-bundle.")
     except OSError as error:
         return broken(f"no TLS: {error.strerror or error}", "Does https end at this port?")
-    return _judge_end(ssl.cert_time_to_seconds(str(shown["notAfter"])) - scene.ctx.now() / 1000)
+    return _check_expiry(ssl.cert_time_to_seconds(str(shown["notAfter"])) - scene.ctx.now() / 1000)
 
 
-def _judge_end(left_s: float) -> Finding:
+def _check_expiry(left_s: float) -> Finding:
     words = f"good for {left_s / _DAY_S:.0f} days"
     fix = "Renew it; look why that did not happen by itself."
-    if left_s < _LAST_DAYS * _DAY_S:
+    if left_s < _FAIL_DAYS * _DAY_S:
         return broken(words, fix)
-    return doubtful(words, fix) if left_s < _FEW_DAYS * _DAY_S else fine(words)
+    return doubtful(words, fix) if left_s < _WARN_DAYS * _DAY_S else fine(words)
 
 
-def _api(scene: Scene) -> Finding:
-    answer = scene.get(_url(scene, ""))
+def _check_api(scene: CheckContext) -> Finding:
+    answer = scene.get(_build_url(scene, ""))
     fix = "Is this the base URL of a docshare server?"
     if 300 <= answer.status_code < 400:
         return broken(f"redirects to {answer.headers.get('Location')}", "Use that address; is it https?")
-    about = _object(answer)
+    about = _parse_object(answer)
     if answer.status_code != 200 or not about:
         return broken(f"answered with status {answer.status_code} and no API", fix)
     words = f"{about.get('name', 'a server')} {about.get('version', '')}".strip()
@@ -130,12 +130,12 @@ def _api(scene: Scene) -> Finding:
     return fine(words)
 
 
-def _clock(scene: Scene) -> Finding:
-    answer = scene.get(_url(scene, ""))
-    return clocks(answer.headers, scene.ctx.now(), _CLOCK_FIX)
+def _check_clock(scene: CheckContext) -> Finding:
+    answer = scene.get(_build_url(scene, ""))
+    return compare_clocks(answer.headers, scene.ctx.now(), _CLOCK_FIX)
 
 
-def clocks(headers: Mapping[str, str], at: int, fix: str) -> Finding:
+def compare_clocks(headers: Mapping[str, str], at: int, fix: str) -> Finding:
     """How far the clock that wrote the date in ``headers`` is from that of this machine, which said ``at`` (ms)."""
     from docshare.client.pacing import read_date
 
@@ -144,19 +144,19 @@ def clocks(headers: Mapping[str, str], at: int, fix: str) -> Finding:
         return absent("the answer has no date")
     apart = abs(told - at / 1000)
     words = f"the clocks differ by {apart:.0f} s"
-    if apart > _SIGNATURES_FAIL_S:
+    if apart > _FAIL_SKEW_S:
         return broken(f"{words}: signatures of webhooks look too old", fix)
-    return doubtful(words, fix) if apart > _CLOCKS_DIFFER_S else fine(words)
+    return doubtful(words, fix) if apart > _WARN_SKEW_S else fine(words)
 
 
-def _credential(scene: Scene) -> Finding:
+def _check_credential(scene: CheckContext) -> Finding:
     connection = scene.ctx.connection
     if connection.token is None:
         return absent("there is none")
-    answer = scene.get(_url(scene, "/user"), with_token=True)
-    problem, account = _problem(answer), _object(answer)
+    answer = scene.get(_build_url(scene, "/user"), with_token=True)
+    problem, account = _read_problem(answer), _parse_object(answer)
     if answer.status_code == 200 and "tier" in account:
-        for key, mask in _PRIVATE.items():
+        for key, mask in _MASK_BY_KEY.items():
             scene.hide(account.get(key), mask)
         return fine(f"{account.get('email')}, plan {account.get('tier')}")
     if problem.get("code") == "insufficient_scope":
@@ -169,15 +169,15 @@ def _credential(scene: Scene) -> Finding:
     return broken(words, str(problem.get("hint") or "Try again; look into the log of the server."))
 
 
-def _scopes(scene: Scene) -> Finding:
+def _check_scopes(scene: CheckContext) -> Finding:
     if scene.ctx.connection.token is None:
         return absent("there is no credential")
     held: list[str] = []
     lacking: list[str] = []
     untold: list[str] = []
     for scope, path in _PROBES.items():
-        answer = scene.get(_url(scene, path), with_token=True)
-        if _problem(answer).get("code") == "insufficient_scope":
+        answer = scene.get(_build_url(scene, path), with_token=True)
+        if _read_problem(answer).get("code") == "insufficient_scope":
             lacking.append(scope)
         else:
             # What is refused for another reason, such as the plan, was let through by its scope.
@@ -188,12 +188,12 @@ def _scopes(scene: Scene) -> Finding:
     return fine(f"{words}; lacks {', '.join(lacking)}" if lacking else words)
 
 
-def _rate_limit(scene: Scene) -> Finding:
+def _check_rate_limit(scene: CheckContext) -> Finding:
     if scene.ctx.connection.token is None:
         return absent("there is no credential")
     from docshare.client.pacing import read_budget
 
-    answer = scene.get(_url(scene, "/user"), with_token=True)
+    answer = scene.get(_build_url(scene, "/user"), with_token=True)
     budget = read_budget(answer.headers, scene.ctx.now() / 1000)
     if budget is None:
         return doubtful("the answer names no rate limit", "A proxy may strip the RateLimit headers; let them through.")
@@ -203,15 +203,15 @@ def _rate_limit(scene: Scene) -> Finding:
     return fine(words)
 
 
-def _url(scene: Scene, path: str) -> str:
+def _build_url(scene: CheckContext, path: str) -> str:
     return f"{str(scene.ctx.connection.url.value).rstrip('/')}{_API}{path}"
 
 
-def _problem(answer: Answer) -> dict[str, Any]:
-    return _object(answer) if answer.status_code >= 400 else {}
+def _read_problem(answer: ProbeResponse) -> dict[str, Any]:
+    return _parse_object(answer) if answer.status_code >= 400 else {}
 
 
-def _object(answer: Answer) -> dict[str, Any]:
+def _parse_object(answer: ProbeResponse) -> dict[str, Any]:
     """The JSON object of an answer; empty if it is none."""
     try:
         document = answer.json()
@@ -220,13 +220,15 @@ def _object(answer: Answer) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-SERVER = (
-    Check("name", _name, fix="The name service does not answer."),
-    Check("connection", _connection, needs=("name",), fix="Nothing answers; a firewall may drop what is sent."),
-    Check("certificate", _certificate, needs=("connection",)),
-    Check("api", _api, needs=("connection",)),
-    Check("clock", _clock, needs=("api",)),
-    Check("credential", _credential, needs=("api",)),
-    Check("scopes", _scopes, needs=("credential",)),
-    Check("rate-limit", _rate_limit, needs=("credential",)),
+SERVER_CHECKS = (
+    DoctorCheck("name", _check_name, fix="The name service does not answer."),
+    DoctorCheck(
+        "connection", _check_connection, needs=("name",), fix="Nothing answers; a firewall may drop what is sent."
+    ),
+    DoctorCheck("certificate", _check_certificate, needs=("connection",)),
+    DoctorCheck("api", _check_api, needs=("connection",)),
+    DoctorCheck("clock", _check_clock, needs=("api",)),
+    DoctorCheck("credential", _check_credential, needs=("api",)),
+    DoctorCheck("scopes", _check_scopes, needs=("credential",)),
+    DoctorCheck("rate-limit", _check_rate_limit, needs=("credential",)),
 )

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.commands.events import cursor_files
-from docshare.cli.commands.events.cursor_files import Cursor, CursorFile, Home
-from docshare.cli.commands.events.selection import KINDS_HELP, Choice, checked_file, chosen_streams
+from docshare.cli.commands.events.cursor_files import Cursor, CursorBinding, CursorFile
+from docshare.cli.commands.events.selection import KINDS_HELP, StreamSelection, choose_streams, resolve_file
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import Context, current
-from docshare.cli.framework.dry_run import Writing, written
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import DryRunWrite, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 
@@ -20,14 +20,14 @@ app = App("The named cursors of events tail: list, show, set, reset.")
 _NAME_HELP = "Name as given to events tail --cursor."
 
 
-def _position(row: Mapping[str, Any]) -> str:
+def _format_position(row: Mapping[str, Any]) -> str:
     at = row["cursor"]
     if isinstance(at, Mapping):
-        return " ".join(f"{stream}:{_words(id)}" for stream, id in at.items())
-    return _words(at)
+        return " ".join(f"{stream}:{_format_id(id)}" for stream, id in at.items())
+    return _format_id(at)
 
 
-def _words(at: int | None) -> str:
+def _format_id(at: int | None) -> str:
     return "start" if at is None else str(at)
 
 
@@ -35,7 +35,7 @@ _COLUMNS = (
     Column("name", "NAME", role="bold"),
     Column("stream", "STREAM"),
     Column("file", "FILE", rank=3),
-    Column("cursor", "CURSOR", role="id", show=_position),
+    Column("cursor", "CURSOR", role="id", show=_format_position),
     Column("updatedAt", "UPDATED", kind="when", rank=1),
     Column("origin", "SERVER", rank=2),
 )
@@ -43,7 +43,7 @@ _PLAIN = ("name", "stream", "file", "cursor", "updatedAt", "origin")
 _SPEC = Spec(table=_COLUMNS, plain=_PLAIN, fields=("v", "account", "recent"), id="name", empty="no cursors yet")
 
 
-def _row(name: str, cursor: Cursor) -> dict[str, Any]:
+def _build_row(name: str, cursor: Cursor) -> dict[str, Any]:
     return {"name": name, **cursor.to_json()}
 
 
@@ -55,17 +55,17 @@ def list_cursors() -> None:
 
       docshare events cursor list
     """
-    ctx = current()
+    ctx = current_context()
     printer = ctx.emitter(_SPEC)
     rows = []
-    for name in cursor_files.names(ctx):
+    for name in cursor_files.list_names(ctx):
         try:
-            cursor = cursor_files.named(ctx, name).load()
+            cursor = cursor_files.open_cursor_file(ctx, name).load()
         except Stop as refusal:
             ctx.warn(refusal.detail)
             continue
         if cursor is not None:
-            rows.append(_row(name, cursor))
+            rows.append(_build_row(name, cursor))
     printer.emit(rows)
 
 
@@ -77,9 +77,9 @@ def show(name: Annotated[str, typer.Argument(metavar="NAME", help=_NAME_HELP)]) 
 
       docshare events cursor show nightly --json
     """
-    ctx = current()
+    ctx = current_context()
     printer = ctx.emitter(_SPEC)
-    printer.emit(_row(name, _existing(cursor_files.named(ctx, name))))
+    printer.emit(_build_row(name, _require_cursor(cursor_files.open_cursor_file(ctx, name))))
 
 
 @app.command("set")
@@ -91,7 +91,7 @@ def set_cursor(
     file: Annotated[
         str | None, typer.Option("--file", metavar="FILE", help=f"File of a new cursor: {FILE_HELP}")
     ] = None,
-    dry_run: Writing = False,
+    dry_run: DryRunWrite = False,
 ) -> ExitCode:
     """Make a cursor, or move it.
 
@@ -103,35 +103,37 @@ def set_cursor(
       docshare events cursor set nightly start
       docshare events cursor set leads 5123 --type gate
     """
-    ctx = current()
-    target = cursor_files.named(ctx, name)
+    ctx = current_context()
+    target = cursor_files.open_cursor_file(ctx, name)
     if dry_run:
-        return written(ctx, ("WRITE", target.path, _set(ctx, target, position, types, kinds, file).to_json()))
+        return preview_changes(
+            ctx, ("WRITE", target.path, _build_cursor(ctx, target, position, types, kinds, file).to_json())
+        )
     with target.held():
-        cursor = _set(ctx, target, position, types, kinds, file)
+        cursor = _build_cursor(ctx, target, position, types, kinds, file)
         target.save(cursor, ctx.now())
-    ctx.note(f"{name}: {_position(cursor.to_json())}")
+    ctx.note(f"{name}: {_format_position(cursor.to_json())}")
     return ExitCode.OK
 
 
-def _set(
+def _build_cursor(
     ctx: Context, target: CursorFile, position: str, types: str | None, kinds: str | None, file: str | None
 ) -> Cursor:
     """The cursor as it will stand, new or moved."""
     cursor = target.load()
     if cursor is None:
-        cursor = Cursor(_new_home(ctx, chosen_streams(types or "view", kinds), file))
+        cursor = Cursor(_build_binding(ctx, choose_streams(types or "view", kinds), file))
     elif file is not None or kinds is not None:
         fixed = "file" if file is not None else "choice of kinds"
         raise Stop(ExitCode.USAGE, f"{target.label} exists, and its {fixed} cannot be changed")
-    moved = dict(_moved(ctx, cursor, position, types))
+    moved = dict(_list_positions(ctx, cursor, position, types))
     return cursor._replace(at={**cursor.at, **moved}, recent={**cursor.recent, **dict.fromkeys(moved, ())})
 
 
 @app.command("reset")
 def reset(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help=_NAME_HELP)],
-    dry_run: Writing = False,
+    dry_run: DryRunWrite = False,
 ) -> ExitCode:
     """Forget cursors; the next tail starts anew.
 
@@ -139,46 +141,46 @@ def reset(
 
       docshare events cursor reset nightly
     """
-    ctx = current()
-    targets = [cursor_files.named(ctx, name) for name in names]
+    ctx = current_context()
+    targets = [cursor_files.open_cursor_file(ctx, name) for name in names]
     if dry_run:
-        return written(ctx, *(("DELETE", target.path, {}) for target in targets if target.load() is not None))
+        return preview_changes(ctx, *(("DELETE", target.path, {}) for target in targets if target.load() is not None))
     for target in targets:
         with target.held():
             target.remove()
     return ExitCode.OK
 
 
-def _existing(target: CursorFile) -> Cursor:
+def _require_cursor(target: CursorFile) -> Cursor:
     cursor = target.load()
     if cursor is None:
         raise Stop(ExitCode.NOT_FOUND, f"{target.label} does not exist", hint="See: docshare events cursor list")
     return cursor
 
 
-def _new_home(ctx: Context, choice: Choice, file: str | None) -> Home:
+def _build_binding(ctx: Context, choice: StreamSelection, file: str | None) -> CursorBinding:
     uuid = None
     if file is not None:
         client = ctx.client()
-        uuid = checked_file(ctx, client, FileNames(ctx, client), file)
-    return Home(ctx.connection.origin, choice.streams, file=uuid, kinds=choice.kinds)
+        uuid = resolve_file(ctx, client, FileResolver(ctx, client), file)
+    return CursorBinding(ctx.connection.origin, choice.streams, file=uuid, kinds=choice.kinds)
 
 
-def _moved(ctx: Context, cursor: Cursor, position: str, types: str | None) -> Iterator[tuple[str, int | None]]:
+def _list_positions(ctx: Context, cursor: Cursor, position: str, types: str | None) -> Iterator[tuple[str, int | None]]:
     """The new position of each stream that ``position`` is about."""
-    streams = cursor.home.streams if types is None else chosen_streams(types).streams
+    streams = cursor.home.streams if types is None else choose_streams(types).streams
     strange = set(streams) - set(cursor.home.streams)
     if strange:
         raise Stop(ExitCode.USAGE, f"this cursor is for {','.join(cursor.home.streams)}, not for {','.join(strange)}")
     for stream in streams:
-        yield stream, _target(ctx, cursor.home, stream, position, alone=len(streams) == 1)
+        yield stream, _resolve_position(ctx, cursor.home, stream, position, alone=len(streams) == 1)
 
 
-def _target(ctx: Context, home: Home, stream: str, position: str, *, alone: bool) -> int | None:
+def _resolve_position(ctx: Context, home: CursorBinding, stream: str, position: str, *, alone: bool) -> int | None:
     if position == "start":
         return None
     if position == "now":
-        feed = Choice(home.streams, kinds=home.kinds).feeds(ctx.client(), (stream,))[stream]
+        feed = StreamSelection(home.streams, kinds=home.kinds).feeds(ctx.client(), (stream,))[stream]
         newest = feed.newest(1, home.file)
         return int(newest[0]["id"]) if newest else None
     if not (position.isascii() and position.isdigit()):
@@ -186,6 +188,6 @@ def _target(ctx: Context, home: Home, stream: str, position: str, *, alone: bool
     if not alone:
         raise Stop(ExitCode.USAGE, "an id means one stream", hint="Name it with --type.")
     at = int(position)
-    if cursor_files.beyond_range({stream: at}):
+    if cursor_files.find_stream_out_of_range({stream: at}):
         raise Stop(ExitCode.USAGE, f"no {stream} row can have the id {at}")
     return at or None

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from docshare.cli.terminal.text import clean, clip, human_duration
+from docshare.cli.terminal.text import clean, clip, format_duration
 
-_ROOM = 160  # cells for what a reader wrote
+_MAX_TEXT_CELLS = 160  # cells for what a reader wrote
 
-_REFUSALS = {
+_DENIAL_REASONS = {
     "password": "wrong password",
     "domain": "address of another domain",
     "revoked": "revoked link opened",
@@ -16,95 +16,95 @@ _REFUSALS = {
 }
 
 
-def event_words(row: Mapping[str, Any]) -> str:
+def describe_event(row: Mapping[str, Any]) -> str:
     """The sentence for a row of the activity feed; empty where its kind says it all."""
     data = row.get("data")
     if not isinstance(data, Mapping):
         return ""
-    say = _WORDS.get(str(row.get("event")), _anything)
+    say = _DESCRIBERS.get(str(row.get("event")), _describe_unknown_kind)
     return "  ".join(filter(None, say(data)))
 
 
-def _viewed(data: Mapping[str, Any]) -> Iterator[str]:
-    yield _counted(data, "pagesViewed", "page")
+def _describe_view(data: Mapping[str, Any]) -> Iterator[str]:
+    yield _format_count(data, "pagesViewed", "page")
     spent = data.get("timeMs")
-    yield human_duration(spent) if isinstance(spent, int) else ""
-    yield from _through(data)
+    yield format_duration(spent) if isinstance(spent, int) else ""
+    yield from _describe_link(data)
 
 
-def _through(data: Mapping[str, Any]) -> Iterator[str]:
-    label = _text(data, "variantLabel")
+def _describe_link(data: Mapping[str, Any]) -> Iterator[str]:
+    label = _read_text(data, "variantLabel")
     yield f"link of {label}" if label else "link of a recipient" if "variantUuid" in data else ""
 
 
-def _passed(data: Mapping[str, Any]) -> Iterator[str]:
+def _describe_gate_response(data: Mapping[str, Any]) -> Iterator[str]:
     fields = data.get("fields")
-    answers = fields.items() if isinstance(fields, Mapping) else [("email", _text(data, "email"))]
+    answers = fields.items() if isinstance(fields, Mapping) else [("email", _read_text(data, "email"))]
     yield " ".join(f"{key}={value}" for key, value in answers if value)
 
 
-def _noted(data: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{_text(data, 'author')}{_on_page(data)}: {_text(data, 'body')}"
+def _describe_note(data: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{_read_text(data, 'author')}{_describe_page(data)}: {_read_text(data, 'body')}"
 
 
-def _received(data: Mapping[str, Any]) -> Iterator[str]:
-    yield f"by {_text(data, 'name')}"
+def _describe_receipt(data: Mapping[str, Any]) -> Iterator[str]:
+    yield f"by {_read_text(data, 'name')}"
 
 
-def _burned(_: Mapping[str, Any]) -> Iterator[str]:
+def _describe_burn(_: Mapping[str, Any]) -> Iterator[str]:
     yield "its last view is over, the document is destroyed"
 
 
-def _replaced(data: Mapping[str, Any]) -> Iterator[str]:
-    yield f"version {_text(data, 'contentVersion')}"
+def _describe_replacement(data: Mapping[str, Any]) -> Iterator[str]:
+    yield f"version {_read_text(data, 'contentVersion')}"
 
 
-def _opened(data: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{_text(data, 'name')} <{_text(data, 'email')}>".strip()
+def _describe_invite_view(data: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{_read_text(data, 'name')} <{_read_text(data, 'email')}>".strip()
 
 
-def _proofed(data: Mapping[str, Any]) -> Iterator[str]:
-    yield f"first {_text(data, 'kind')} by {_text(data, 'viewer')}{_on_page(data)}"
+def _describe_proofing(data: Mapping[str, Any]) -> Iterator[str]:
+    yield f"first {_read_text(data, 'kind')} by {_read_text(data, 'viewer')}{_describe_page(data)}"
 
 
-def _denied(data: Mapping[str, Any]) -> Iterator[str]:
-    reason = _text(data, "reason")
-    yield _REFUSALS.get(reason, reason)
-    yield _counted(data, "count", "time") if data.get("count") != 1 else ""
+def _describe_denial(data: Mapping[str, Any]) -> Iterator[str]:
+    reason = _read_text(data, "reason")
+    yield _DENIAL_REASONS.get(reason, reason)
+    yield _format_count(data, "count", "time") if data.get("count") != 1 else ""
 
 
-def _anything(data: Mapping[str, Any]) -> Iterator[str]:
+def _describe_unknown_kind(data: Mapping[str, Any]) -> Iterator[str]:
     from docshare.contract.webhooks import DATA_KEYS
 
     for key in data:
         if key not in DATA_KEYS:
-            yield f"{key}={_text(data, key)}"
+            yield f"{key}={_read_text(data, key)}"
 
 
-_WORDS: dict[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
-    "file.viewed": _viewed,
-    "file.downloaded": _through,
-    "gate.completed": _passed,
-    "note.created": _noted,
-    "receipt.confirmed": _received,
-    "file.burned": _burned,
-    "content.replaced": _replaced,
-    "invite.viewed": _opened,
-    "proofing.updated": _proofed,
-    "access.denied": _denied,
+_DESCRIBERS: dict[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
+    "file.viewed": _describe_view,
+    "file.downloaded": _describe_link,
+    "gate.completed": _describe_gate_response,
+    "note.created": _describe_note,
+    "receipt.confirmed": _describe_receipt,
+    "file.burned": _describe_burn,
+    "content.replaced": _describe_replacement,
+    "invite.viewed": _describe_invite_view,
+    "proofing.updated": _describe_proofing,
+    "access.denied": _describe_denial,
 }
 
 
-def _text(data: Mapping[str, Any], key: str) -> str:
+def _read_text(data: Mapping[str, Any], key: str) -> str:
     value = data.get(key)
-    return "" if value is None else clip(clean(str(value)), _ROOM)
+    return "" if value is None else clip(clean(str(value)), _MAX_TEXT_CELLS)
 
 
-def _on_page(data: Mapping[str, Any]) -> str:
+def _describe_page(data: Mapping[str, Any]) -> str:
     page = data.get("pageNumber")
     return f" on page {page}" if isinstance(page, int) else ""
 
 
-def _counted(data: Mapping[str, Any], key: str, what: str) -> str:
+def _format_count(data: Mapping[str, Any], key: str, what: str) -> str:
     count = data.get(key)
     return "" if not isinstance(count, int) else f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from docshare.cli.commands.events.cursor_files import Cursor
-from docshare.cli.commands.events.selection import Row, merged, stream_of
-from docshare.cli.commands.events.status import Presence
+from docshare.cli.commands.events.selection import Row, merge_by_time, stream_of
+from docshare.cli.commands.events.status import StatusLine
 from docshare.cli.framework.exits import ExitCode
-from docshare.cli.framework.polling import Trouble, is_final, lengthen, pause
+from docshare.cli.framework.polling import FailureTracker, compute_pause, is_final, lengthen_interval
 from docshare.client.errors import Refused, TransportError
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from docshare.client import Client
     from docshare.client.walking import Feed
 
-_SLICE = 1.0  # seconds; how long it may take to notice that the machine slept
+_SLEEP_SLICE_S = 1.0  # seconds; how long it may take to notice that the machine slept
 _CLOCK_JUMP = 30.0  # seconds by which the two clocks may drift apart before connections are taken for dead
-_IDLEST = 15.0  # seconds between polls of a quiet feed
+_MAX_QUIET_INTERVAL = 15.0  # seconds between polls of a quiet feed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Limits:
+class TailLimits:
     """When a tail ends. Times in seconds, ``until`` in milliseconds since 1970; None: not for this reason."""
 
     once: bool = False
@@ -39,7 +39,7 @@ class Limits:
         return self.count is not None or self.matches is not None
 
 
-class Rhythm(NamedTuple):
+class PollTiming(NamedTuple):
     """``interval`` and ``heartbeat`` (0: none) in seconds; ``overlap``: how many ids each poll reads again."""
 
     interval: float
@@ -47,7 +47,7 @@ class Rhythm(NamedTuple):
     overlap: int = 0
 
 
-class Sink(NamedTuple):
+class RowSink(NamedTuple):
     """Where rows and positions go. ``hand_over`` returns when a row is safely out; ``save`` keeps the cursor, after
     each row with ``each_row`` or else after each poll."""
 
@@ -66,9 +66,9 @@ class Follower:
         client: "Client",
         feeds: "Mapping[str, Feed]",
         cursor: Cursor,
-        rhythm: Rhythm,
-        limits: Limits,
-        sink: Sink,
+        rhythm: PollTiming,
+        limits: TailLimits,
+        sink: RowSink,
     ) -> None:
         self._ctx = context
         self._client = client
@@ -77,8 +77,8 @@ class Follower:
         self._rhythm = rhythm
         self._limits = limits
         self._sink = sink
-        self._trouble = Trouble(context, limits.give_up_after)
-        self._presence = Presence(context, rhythm.heartbeat)
+        self._trouble = FailureTracker(context, limits.give_up_after)
+        self._presence = StatusLine(context, rhythm.heartbeat)
         self._interval = rhythm.interval
         self._began = self._last_row = context.monotonic()
         self._rows = 0
@@ -101,7 +101,7 @@ class Follower:
         """Hand over everything new; returns the seconds to wait before the next poll."""
         before = self._rows
         try:
-            for row in merged([self._fresh(stream) for stream in self._feeds]):
+            for row in merge_by_time([self._fresh(stream) for stream in self._feeds]):
                 self._take(row)
                 if self._reached():
                     break
@@ -150,9 +150,9 @@ class Follower:
         self._ready = True
 
     def _pause(self, *, quiet: bool) -> float:
-        slowest = max(_IDLEST, self._rhythm.interval)
-        self._interval = lengthen(self._client, self._interval, slowest) if quiet else self._rhythm.interval
-        return max(pause(self._client, self._interval), self._client.spacing() * len(self._feeds))
+        slowest = max(_MAX_QUIET_INTERVAL, self._rhythm.interval)
+        self._interval = lengthen_interval(self._client, self._interval, slowest) if quiet else self._rhythm.interval
+        return max(compute_pause(self._client, self._interval), self._client.spacing() * len(self._feeds))
 
     def _wait(self, pause: float) -> ExitCode | None:
         """Wait that many seconds, or until time is up: then the exit code."""
@@ -163,7 +163,7 @@ class Follower:
             if ending is not None or left <= 0:
                 return ending
             self._presence.waiting(self.cursor, self._rows, left)
-            if self._slept_through(min([left, _SLICE, *self._time_left()])):
+            if self._slept_through(min([left, _SLEEP_SLICE_S, *self._time_left()])):
                 self._presence.clear()
                 self._ctx.note("the clock jumped: connecting anew")
                 self._client.close()

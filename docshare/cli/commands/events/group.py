@@ -6,11 +6,11 @@ import typer
 
 from docshare.cli.commands.events.list import ListOptions, print_rows
 from docshare.cli.commands.events.options import TailOptions
-from docshare.cli.commands.events.rows import any_feed
-from docshare.cli.commands.events.selection import KINDS_HELP, TYPES_HELP, chosen_streams
+from docshare.cli.commands.events.rows import build_generic_spec
+from docshare.cli.commands.events.selection import KINDS_HELP, TYPES_HELP, choose_streams
 from docshare.cli.framework.app import App, Stub
 from docshare.cli.framework.exits import ExitCode
-from docshare.cli.framework.option_groups import collecting
+from docshare.cli.framework.option_groups import add_options
 
 _STUBS = (
     Stub(
@@ -28,8 +28,8 @@ _Kinds = Annotated[str | None, typer.Option("--kind", metavar="EVENT", help=KIND
 _RequireAll = Annotated[bool, typer.Option("--require-all", help="Fail if --type all means fewer.")]
 
 
-@app.command("list", spec=any_feed())
-@collecting(ListOptions)
+@app.command("list", spec=build_generic_spec())
+@add_options(ListOptions)
 def list_events(
     given: ListOptions, types: _Types = "view", kinds: _Kinds = None, require_all: _RequireAll = False
 ) -> None:
@@ -49,11 +49,11 @@ def list_events(
       docshare events list --file @last --all --format csv > views.csv
       docshare events list --type activity --kind note.created,access.denied
     """
-    print_rows(chosen_streams(types, kinds), given, require_all=require_all)
+    print_rows(choose_streams(types, kinds), given, require_all=require_all)
 
 
-@app.command("tail", spec=any_feed())
-@collecting(TailOptions)
+@app.command("tail", spec=build_generic_spec())
+@add_options(TailOptions)
 def tail(
     given: TailOptions, types: _Types = "view", kinds: _Kinds = None, require_all: _RequireAll = False
 ) -> ExitCode:
@@ -79,4 +79,4 @@ def tail(
     """
     from docshare.cli.commands.events.tail import follow
 
-    return follow(chosen_streams(types, kinds), given, require_all=require_all)
+    return follow(choose_streams(types, kinds), given, require_all=require_all)

@@ -7,30 +7,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docshare.cli.commands.events.rows import spec_of_feed
+from docshare.cli.commands.events.rows import build_feed_spec
 from docshare.cli.commands.events.selection import (
-    Choice,
     Row,
     Since,
-    allowed_streams,
-    checked_file,
-    merged,
+    StreamSelection,
+    filter_allowed_streams,
+    merge_by_time,
     moment_of,
     parse_since,
+    resolve_file,
 )
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import current
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.option_groups import Collected
+from docshare.cli.framework.option_groups import OptionGroup
 from docshare.contract.streams import LIMIT_MAX
 
 if TYPE_CHECKING:
     from docshare.client.walking import Feed
 
-_LATEST_COMMIT = 24 * 60 * 60 * 1000  # ms; nothing becomes a row later than this after it began
+_MAX_COMMIT_DELAY_MS = 24 * 60 * 60 * 1000  # ms; nothing becomes a row later than this after it began
 
 
-class ListOptions(Collected):
+class ListOptions(OptionGroup):
     """Which rows are listed, and in which order."""
 
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None
@@ -44,24 +44,24 @@ class ListOptions(Collected):
     )
 
 
-def print_rows(choice: Choice, given: ListOptions, *, require_all: bool = False) -> None:
+def print_rows(choice: StreamSelection, given: ListOptions, *, require_all: bool = False) -> None:
     """Print the rows of ``choice`` that were asked for, newest first, or ascending after an id; a note tells of more.
 
     Stop (2) for an id where there are several streams; what ``allowed_streams`` raises.
     """
-    ctx = current()
+    ctx = current_context()
     start = Since() if given.since is None else parse_since(given.since, ctx.now())
     if start.id is not None and len(choice.streams) > 1:
         raise Stop(ExitCode.USAGE, "--since ID needs one --type", hint="An id means nothing in another stream.")
-    printer = ctx.emitter(spec_of_feed(choice))
+    printer = ctx.emitter(build_feed_spec(choice))
     client = ctx.client()
-    uuid = checked_file(ctx, client, FileNames(ctx, client), given.file)
-    feeds = choice.feeds(client, allowed_streams(ctx, client, choice, require_all=require_all))
+    uuid = resolve_file(ctx, client, FileResolver(ctx, client), given.file)
+    feeds = choice.feeds(client, filter_allowed_streams(ctx, client, choice, require_all=require_all))
     wanted = None if given.everything else given.limit
     if start.id is not None:
-        rows, more = _first(feeds[choice.streams[0]].rows_after(start.id, uuid), wanted)
+        rows, more = _read_first(feeds[choice.streams[0]].rows_after(start.id, uuid), wanted)
     else:
-        rows, more = _last(feeds, uuid, start.at, wanted)
+        rows, more = _read_newest(feeds, uuid, start.at, wanted)
         rows.sort(key=lambda row: moment_of(row) or 0)  # an id is given at the end of a reading, which began earlier
         rows = rows if given.oldest_first else rows[::-1]
     printer.emit(rows)
@@ -69,37 +69,39 @@ def print_rows(choice: Choice, given: ListOptions, *, require_all: bool = False)
         ctx.note(f"showing {len(rows)} rows; there are more: see them with -n or --all")
 
 
-def _first(rows: Iterable[Row], wanted: int | None) -> tuple[list[Row], bool]:
+def _read_first(rows: Iterable[Row], wanted: int | None) -> tuple[list[Row], bool]:
     """The first rows of a walk, and whether it would go on."""
     walk = iter(rows)
     found = list(islice(walk, wanted))
     return found, next(walk, None) is not None
 
 
-def _last(feeds: "Mapping[str, Feed]", file: str | None, at: int | None, wanted: int | None) -> tuple[list[Row], bool]:
+def _read_newest(
+    feeds: "Mapping[str, Feed]", file: str | None, at: int | None, wanted: int | None
+) -> tuple[list[Row], bool]:
     """The newest rows of all feeds together, oldest first, and whether there are older ones (read after ``at``)."""
     # One row more than wanted tells whether that was all.
     room = None if wanted is None else wanted + 1
-    rows = deque(merged([_recent(feed, file, at, room) for feed in feeds.values()]), maxlen=room)
+    rows = deque(merge_by_time([_iterate_recent(feed, file, at, room) for feed in feeds.values()]), maxlen=room)
     more = room is not None and len(rows) == room
     if more:
         rows.popleft()
     return list(rows), more
 
 
-def _recent(feed: "Feed", file: str | None, at: int | None, room: int | None) -> Iterator[Row]:
+def _iterate_recent(feed: "Feed", file: str | None, at: int | None, room: int | None) -> Iterator[Row]:
     """At least the newest ``room`` rows of a feed that were read after ``at``, oldest first."""
     if at is None and room is not None:
         yield from feed.newest(room, file)[::-1]
         return
     rows: Iterable[Row] = feed.newest(LIMIT_MAX, file)[::-1] if at is not None else ()
-    if not _covers(list(rows), at):
+    if not _is_complete(list(rows), at):
         rows = feed.rows_after(None, file)
     yield from (row for row in rows if at is None or (moment_of(row) or 0) >= at)
 
 
-def _covers(page: list[Row], at: int | None) -> bool:
+def _is_complete(page: list[Row], at: int | None) -> bool:
     """Whether no row before the newest ``page`` can have been read after ``at``, so that no walk is needed."""
     if at is None:
         return False
-    return len(page) < LIMIT_MAX or (moment_of(page[0]) or at) < at - _LATEST_COMMIT
+    return len(page) < LIMIT_MAX or (moment_of(page[0]) or at) < at - _MAX_COMMIT_DELAY_MS

@@ -8,10 +8,10 @@ import typer
 from docshare.cli.commands.events import cursor_files
 from docshare.cli.framework.arguments import FILE_HELP
 from docshare.cli.framework.durations import duration_option
-from docshare.cli.framework.option_groups import Collected
+from docshare.cli.framework.option_groups import OptionGroup
 
 
-class TailOptions(Collected):
+class TailOptions(OptionGroup):
     """Where a tail begins, what it does with each row, and when it ends. Times as they were typed."""
 
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None
@@ -41,7 +41,9 @@ class TailOptions(Collected):
     ] = None
     overlap: Annotated[
         int,
-        typer.Option(min=0, max=cursor_files.REMEMBERED, metavar="K", help="Read the last K ids again for late rows."),
+        typer.Option(
+            min=0, max=cursor_files.MAX_RECENT_IDS, metavar="K", help="Read the last K ids again for late rows."
+        ),
     ] = 0
     execute: Annotated[
         str | None, typer.Option("--exec", metavar="CMD", help="Run this for each row, with the row as JSON on stdin.")

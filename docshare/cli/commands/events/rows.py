@@ -5,43 +5,43 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.events.cursor_files import ACTIVITY_FEED
-from docshare.cli.commands.events.descriptions import event_words
-from docshare.cli.commands.events.selection import Choice, moment_of
-from docshare.cli.terminal.output import Column, Spec, dig
-from docshare.cli.terminal.text import clean, human_duration, pages_in_words
+from docshare.cli.commands.events.descriptions import describe_event
+from docshare.cli.commands.events.selection import StreamSelection, moment_of
+from docshare.cli.terminal.output import Column, Spec, get_nested
+from docshare.cli.terminal.text import clean, format_duration, format_page_count
 from docshare.contract.streams import ACTIVITY, STREAMS
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-_WIDEST_TYPE = max(map(len, STREAMS))
+_TYPE_WIDTH = max(map(len, STREAMS))
 
 
-def spec_of_feed(choice: Choice) -> Spec:
+def build_feed_spec(choice: StreamSelection) -> Spec:
     """How the rows of ``choice`` are printed; types line up where there are several streams."""
     if choice.streams == (ACTIVITY_FEED,):
-        return _activity_spec()
-    return _stream_spec(several=len(choice.streams) > 1)
+        return _build_activity_spec()
+    return _build_stream_spec(several=len(choice.streams) > 1)
 
 
-def any_feed() -> Spec:
+def build_generic_spec() -> Spec:
     """What a command can print of which the choice is not known yet: its ``--fields`` may be of either kind."""
-    return _stream_spec(several=False)._replace(fields=ACTIVITY.keys)
+    return _build_stream_spec(several=False)._replace(fields=ACTIVITY.keys)
 
 
-def _stream_spec(*, several: bool) -> Spec:
+def _build_stream_spec(*, several: bool) -> Spec:
     def human(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
-        yield _live_line(row, context.now(), several=several)
+        yield _render_live_line(row, context.now(), several=several)
 
     return Spec(
         table=(
-            Column("readAt", "WHEN", show=_when),
+            Column("readAt", "WHEN", show=_format_when),
             Column("type", "TYPE", rank=2),
             Column("fileName", "FILE", role="bold", flexible=True),
             Column("country", "COUNTRY", rank=4),
             Column("pagesViewed", "PAGES", rank=3),
             Column("timeMs", "TIME", kind="duration", rank=3),
-            Column("fields", "FIELDS", flexible=True, rank=1, show=_fields),
+            Column("fields", "FIELDS", flexible=True, rank=1, show=_format_fields),
             Column("id", "ID", role="id"),
         ),
         plain=("type", "id", "readAt", "fileUuid", "fileName", "country", "pagesViewed", "timeMs", "fields"),
@@ -51,21 +51,27 @@ def _stream_spec(*, several: bool) -> Spec:
     )
 
 
-def _activity_spec() -> Spec:
+def _build_activity_spec() -> Spec:
     from docshare.contract.webhooks import ACTIVITY_KINDS
 
     widest = max(map(len, ACTIVITY_KINDS))
 
     def human(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
         kind = str(row.get("event", "")).ljust(widest)
-        yield _line(_clock(row, context.now()), kind, dig(row, "data.fileName"), event_words(row), f"#{row['id']}")
+        yield _join_parts(
+            _format_clock(row, context.now()),
+            kind,
+            get_nested(row, "data.fileName"),
+            describe_event(row),
+            f"#{row['id']}",
+        )
 
     return Spec(
         table=(
-            Column("timestamp", "WHEN", show=_when),
+            Column("timestamp", "WHEN", show=_format_when),
             Column("event", "EVENT"),
             Column("data.fileName", "FILE", role="bold", flexible=True),
-            Column("data", "WHAT", flexible=True, rank=1, show=event_words),
+            Column("data", "WHAT", flexible=True, rank=1, show=describe_event),
             Column("id", "ID", role="id"),
         ),
         plain=("id", "event", "timestamp", "data.fileUuid", "data.fileName", "data"),
@@ -76,42 +82,42 @@ def _activity_spec() -> Spec:
     )
 
 
-def _live_line(row: Mapping[str, Any], now: int, *, several: bool) -> str:
+def _render_live_line(row: Mapping[str, Any], now: int, *, several: bool) -> str:
     """``14:02:11  view  deck.pdf  DE  3 pages  1m 42s  #2``."""
     spent = row.get("timeMs")
     kind = str(row.get("type", ""))
-    return _line(
-        _clock(row, now),
-        kind.ljust(_WIDEST_TYPE) if several else kind,
+    return _join_parts(
+        _format_clock(row, now),
+        kind.ljust(_TYPE_WIDTH) if several else kind,
         row.get("fileName"),
         row.get("country"),
-        _pages(row),
-        human_duration(spent) if isinstance(spent, int) else "",
-        _fields(row),
+        _format_pages(row),
+        format_duration(spent) if isinstance(spent, int) else "",
+        _format_fields(row),
         f"#{row['id']}",
     )
 
 
-def _line(*parts: Any) -> str:
+def _join_parts(*parts: Any) -> str:
     return "  ".join(clean(str(part)) for part in parts if part)
 
 
-def _clock(row: Mapping[str, Any], now: int) -> str:
+def _format_clock(row: Mapping[str, Any], now: int) -> str:
     """The time of day, with the date if it was not today."""
     today = time.strftime("%Y-%m-%d ", time.localtime(now / 1000))
-    return _when(row).removeprefix(today) or "--:--:--"
+    return _format_when(row).removeprefix(today) or "--:--:--"
 
 
-def _when(row: Mapping[str, Any]) -> str:
+def _format_when(row: Mapping[str, Any]) -> str:
     at = moment_of(row)
     return "" if at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at / 1000))
 
 
-def _pages(row: Mapping[str, Any]) -> str:
+def _format_pages(row: Mapping[str, Any]) -> str:
     count = row.get("pagesViewed")
-    return pages_in_words(count) if isinstance(count, int) else ""
+    return format_page_count(count) if isinstance(count, int) else ""
 
 
-def _fields(row: Mapping[str, Any]) -> str:
+def _format_fields(row: Mapping[str, Any]) -> str:
     fields = row.get("fields")
     return " ".join(f"{key}={value}" for key, value in fields.items()) if isinstance(fields, Mapping) else ""

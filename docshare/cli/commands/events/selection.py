@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.commands.events.cursor_files import ACTIVITY_FEED
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.terminal.text import seconds
+from docshare.cli.terminal.text import parse_duration
 from docshare.client.errors import Refused
 from docshare.contract.streams import STREAMS
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.arguments import FileNames
+    from docshare.cli.framework.arguments import FileResolver
     from docshare.cli.framework.context import Context
     from docshare.client import Client
     from docshare.client.walking import Feed
@@ -27,7 +27,7 @@ ALL = "all"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
-class Choice(NamedTuple):
+class StreamSelection(NamedTuple):
     """The ``streams`` in the order of the specification; ``all``: they were not named one by one; ``kinds``: what is
     wanted of the activity feed, everything if empty; ``aliased``: gate rows come from the address of their own."""
 
@@ -46,27 +46,27 @@ class Choice(NamedTuple):
         return client.events.gate_responses() if self.aliased else client.events.stream(stream)
 
 
-GATE_RESPONSES = Choice(("gate",), aliased=True)
+GATE_RESPONSES = StreamSelection(("gate",), aliased=True)
 
 
-def chosen_streams(text: str, kinds: str | None = None) -> Choice:
+def choose_streams(text: str, kinds: str | None = None) -> StreamSelection:
     """Read ``--type`` and ``--kind``; Stop (2) for an unknown word, and for what does not go together."""
     words = [word.strip() for word in text.split(",")]
     if kinds is not None and words != [ACTIVITY_FEED]:
         raise Stop(ExitCode.USAGE, "--kind needs --type activity", hint="The other streams hold one kind each.")
     if words == [ACTIVITY_FEED]:
-        return Choice((ACTIVITY_FEED,), kinds=_chosen_kinds(kinds))
+        return StreamSelection((ACTIVITY_FEED,), kinds=_parse_kinds(kinds))
     if ACTIVITY_FEED in words:
         raise Stop(ExitCode.USAGE, "--type activity cannot be mixed with others", hint="It holds their events, too.")
     if words == [ALL]:
-        return Choice(tuple(STREAMS), all=True)
+        return StreamSelection(tuple(STREAMS), all=True)
     strange = [word for word in words if word not in STREAMS]
     if strange:
         raise Stop(ExitCode.USAGE, f"--type: no such stream: {', '.join(strange)}", hint=f"Use {TYPES_HELP}")
-    return Choice(tuple(name for name in STREAMS if name in words))
+    return StreamSelection(tuple(name for name in STREAMS if name in words))
 
 
-def _chosen_kinds(text: str | None) -> tuple[str, ...]:
+def _parse_kinds(text: str | None) -> tuple[str, ...]:
     if text is None:
         return ()
     from docshare.contract.webhooks import ACTIVITY_KINDS  # here and elsewhere: views need nothing of it
@@ -80,14 +80,16 @@ def _chosen_kinds(text: str | None) -> tuple[str, ...]:
     return tuple(kind for kind in ACTIVITY_KINDS if kind in words)
 
 
-def allowed_streams(context: "Context", client: "Client", choice: Choice, *, require_all: bool) -> tuple[str, ...]:
+def filter_allowed_streams(
+    context: "Context", client: "Client", choice: StreamSelection, *, require_all: bool
+) -> tuple[str, ...]:
     """The streams without those that the plan does not include, if ``all`` were asked for; a note says so once.
 
     Raises ``Refused`` (plan_required) if such a stream was named, or with ``require_all``; Stop (3) where the server
     keeps no activity feed.
     """
     if choice.streams == (ACTIVITY_FEED,):
-        _demand_activity(client)
+        _require_activity(client)
         return choice.streams
     kept = []
     for name in choice.streams:
@@ -102,7 +104,7 @@ def allowed_streams(context: "Context", client: "Client", choice: Choice, *, req
     return tuple(kept)
 
 
-def _demand_activity(client: "Client") -> None:
+def _require_activity(client: "Client") -> None:
     try:
         client.activity.page(None, 1)
     except Refused as refusal:
@@ -112,7 +114,7 @@ def _demand_activity(client: "Client") -> None:
         raise Stop(ExitCode.NOT_FOUND, f"{client.origin} keeps no activity feed", hint=hint) from refusal
 
 
-def checked_file(context: "Context", client: "Client", names: "FileNames", word: str | None) -> str | None:
+def resolve_file(context: "Context", client: "Client", names: "FileResolver", word: str | None) -> str | None:
     """The UUID for ``--file``. The feed has no rows for an unknown id, so it is looked up first: a typo must not look
     like silence. A credential that may not look it up (scope) is taken at its word."""
     if word is None:
@@ -139,12 +141,12 @@ def parse_since(text: str, now: int) -> Since:
     if text.isascii() and text.isdigit():
         return Since(id=int(text))
     if _DATE.fullmatch(text):
-        text = _local_midnight(text)
+        text = _to_local_midnight(text)
     moment = parse_instant(text)
     if moment is not None:
         return Since(at=moment)
     try:
-        return Since(at=now - int(seconds(text) * 1000))
+        return Since(at=now - int(parse_duration(text) * 1000))
     except ValueError:
         hint = "Use an id such as 5123, a time ago such as 2h, or a date such as 2026-11-20."
         raise Stop(ExitCode.USAGE, f"--since: {text!r} is none of these", hint=hint) from None
@@ -161,16 +163,16 @@ def parse_until(text: str, now: int) -> int:
             raise Stop(ExitCode.USAGE, f"--until: {text!r} is no time of day") from None
         at = int(moment.timestamp() * 1000)
         return at if at > now else at + 86_400_000
-    stamp = parse_instant(_local_midnight(text) if _DATE.fullmatch(text) else text)
+    stamp = parse_instant(_to_local_midnight(text) if _DATE.fullmatch(text) else text)
     if stamp is not None:
         return stamp
     try:
-        return now + int(seconds(text) * 1000)
+        return now + int(parse_duration(text) * 1000)
     except ValueError:
         raise Stop(ExitCode.USAGE, f"--until: {text!r} is neither a date, a time of day nor a duration") from None
 
 
-def _local_midnight(text: str) -> str:
+def _to_local_midnight(text: str) -> str:
     try:
         return datetime.fromisoformat(text).astimezone().isoformat()
     except ValueError:
@@ -187,7 +189,7 @@ def moment_of(row: Mapping[str, Any]) -> int | None:
     return parse_instant(str(row.get("readAt", row.get("timestamp", ""))))
 
 
-def merged(streams: Sequence[Iterable[Row]]) -> Iterator[Row]:
+def merge_by_time(streams: Sequence[Iterable[Row]]) -> Iterator[Row]:
     """Rows of several streams by time; the order inside a stream stays as it is.
 
     A view becomes a row when its session ends, so ``readAt`` may go back inside a stream, or be missing: such a row

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from docshare.cli.commands.events.cursor_files import Cursor, CursorFile, Home, beyond_range
-from docshare.cli.commands.events.selection import Row, merged
+from docshare.cli.commands.events.cursor_files import Cursor, CursorBinding, CursorFile, find_stream_out_of_range
+from docshare.cli.commands.events.selection import Row, merge_by_time
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.client.errors import Refused
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 START, NOW = "start", "now"
 
 
-def account_of(client: "Client") -> str | None:
+def fetch_account_id(client: "Client") -> str | None:
     """The UUID of the account, which a kept cursor is bound to; None if the credential may not know it (scope)."""
     try:
         uuid = client.account.show().get("uuid")
@@ -27,7 +27,7 @@ def account_of(client: "Client") -> str | None:
     return None if uuid is None else str(uuid)
 
 
-def saved_cursor(keeper: CursorFile, home: Home) -> Cursor | None:
+def load_cursor(keeper: CursorFile, home: CursorBinding) -> Cursor | None:
     """The cursor in the file, fit for ``home``; None if there is none yet. Stop (2) if it belongs elsewhere."""
     cursor = keeper.load()
     if cursor is None:
@@ -35,19 +35,19 @@ def saved_cursor(keeper: CursorFile, home: Home) -> Cursor | None:
     strange = cursor.home.difference(home)
     if strange is not None:
         raise keeper.refusal(f"cannot be used here: {strange}")
-    beyond = beyond_range(cursor.at)
+    beyond = find_stream_out_of_range(cursor.at)
     if beyond is not None:
         raise keeper.refusal(f"lies beyond every id of the {beyond} stream")
     return cursor._replace(home=home._replace(account=home.account or cursor.home.account))
 
 
-class Beginning:
+class StartResolver:
     """The newest rows of each of ``feeds`` (by stream), read once if need be, and the positions that follow from them.
 
     ``overlap``: so many of the newest ids are remembered as seen; ``backlog``: so many rows are shown first.
     """
 
-    def __init__(self, feeds: "Mapping[str, Feed]", home: Home, overlap: int, backlog: int) -> None:
+    def __init__(self, feeds: "Mapping[str, Feed]", home: CursorBinding, overlap: int, backlog: int) -> None:
         self._feeds = feeds
         self._home = home
         self._depth = max(1, overlap, backlog)
@@ -66,7 +66,7 @@ class Beginning:
             raise Stop(ExitCode.USAGE, "--from ID needs one --type", hint="An id means nothing in another stream.")
         (stream,) = self._home.streams
         at = {stream: int(word) or None}
-        if beyond_range(at):
+        if find_stream_out_of_range(at):
             raise Stop(ExitCode.USAGE, f"--from: no row of the {stream} stream can have the id {word}")
         return Cursor(self._home, at)
 
@@ -83,7 +83,7 @@ class Beginning:
     def backlog(self) -> list[Row]:
         """The last rows of all streams together, oldest first."""
         return (
-            list(merged([iter(self._newest[stream]) for stream in self._feeds]))[-self._backlog :]
+            list(merge_by_time([iter(self._newest[stream]) for stream in self._feeds]))[-self._backlog :]
             if self._backlog
             else []
         )

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 _CLEAR = "\r\x1b[K"
 
 
-class Presence:
+class StatusLine:
     """Shows that the tail is alive: a status line where a person watches, else a line every ``heartbeat`` seconds."""
 
     def __init__(self, context: "Context", heartbeat: float) -> None:
@@ -26,7 +26,7 @@ class Presence:
 
     def ready(self, cursor: Cursor) -> None:
         """The first poll went well."""
-        self._ctx.note(f"following {','.join(cursor.at)} from {position(cursor)}")
+        self._ctx.note(f"following {','.join(cursor.at)} from {describe_position(cursor)}")
 
     def heard(self) -> None:
         """A row is about to be printed."""
@@ -38,11 +38,11 @@ class Presence:
         now = self._ctx.monotonic()
         if self._watched:
             dot = self._ctx.err_screen.glyph("·")
-            words = f"waiting {dot} {position(cursor)} {dot} next poll {max(round(left), 1)} s"
+            words = f"waiting {dot} {describe_position(cursor)} {dot} next poll {max(round(left), 1)} s"
             self._ctx.err_raw(_CLEAR + self._ctx.err_screen.paint("dim", words))
             self._visible = True
         elif not self._ctx.stderr_tty and self._heartbeat and now - self._last_word >= self._heartbeat:
-            self._ctx.note(f"still following; {position(cursor)}; {rows} rows so far")
+            self._ctx.note(f"still following; {describe_position(cursor)}; {rows} rows so far")
             self._last_word = now
 
     def clear(self) -> None:
@@ -52,7 +52,7 @@ class Presence:
             self._visible = False
 
 
-def position(cursor: Cursor) -> str:
+def describe_position(cursor: Cursor) -> str:
     """``cursor 5123``; of several streams ``cursor view:5123 gate:17``."""
     at = {stream: "start" if id is None else str(id) for stream, id in cursor.at.items()}
     if len(cursor.home.streams) == 1:

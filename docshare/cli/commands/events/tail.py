@@ -6,65 +6,72 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.commands.events import cursor_files
-from docshare.cli.commands.events.cursor_files import Cursor, CursorFile, Home
-from docshare.cli.commands.events.follow import Follower, Limits, Rhythm, Sink
+from docshare.cli.commands.events.cursor_files import Cursor, CursorBinding, CursorFile
+from docshare.cli.commands.events.follow import Follower, PollTiming, RowSink, TailLimits
 from docshare.cli.commands.events.options import TailOptions
-from docshare.cli.commands.events.rows import spec_of_feed
-from docshare.cli.commands.events.selection import Choice, Row, allowed_streams, checked_file, parse_until, stream_of
-from docshare.cli.commands.events.start import NOW, Beginning, account_of, saved_cursor
-from docshare.cli.framework.arguments import FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.commands.events.rows import build_feed_spec
+from docshare.cli.commands.events.selection import (
+    Row,
+    StreamSelection,
+    filter_allowed_streams,
+    parse_until,
+    resolve_file,
+    stream_of,
+)
+from docshare.cli.commands.events.start import NOW, StartResolver, fetch_account_id, load_cursor
+from docshare.cli.framework.arguments import FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.terminal.output import Emitter, compiled_query, run_query
-from docshare.cli.terminal.text import seconds
+from docshare.cli.terminal.output import Emitter, compile_query, run_query
+from docshare.cli.terminal.text import parse_duration
 
 if TYPE_CHECKING:
     from docshare.client import Client
 
 _INTERVAL = 2.0  # seconds; for one or two streams
-_INTERVAL_OF_THREE = 4.0  # every 2 s they would use three quarters of the rate limit
-_BACKLOG_ON_TERMINAL = 10
-_LONGEST_EXEC_BACKOFF = 30.0  # seconds
+_INTERVAL_FOR_THREE = 4.0  # every 2 s they would use three quarters of the rate limit
+_TERMINAL_BACKLOG = 10
+_MAX_EXEC_BACKOFF = 30.0  # seconds
 
 
-def follow(choice: Choice, given: TailOptions, *, require_all: bool = False) -> ExitCode:
+def follow(choice: StreamSelection, given: TailOptions, *, require_all: bool = False) -> ExitCode:
     """Follow the streams of ``choice`` as the options say; returns the exit code.
 
     Stop (2) for options that do not go together; else what ``Follower.run`` and ``allowed_streams`` raise.
     """
-    ctx = current()
+    ctx = current_context()
     ctx.endless = True
-    backlog = _BACKLOG_ON_TERMINAL if ctx.stdout_tty else 0
-    plan = _Plan(
+    backlog = _TERMINAL_BACKLOG if ctx.stdout_tty else 0
+    plan = _TailSettings(
         choice=choice,
         file=given.file,
         require_all=require_all,
         backlog=backlog if given.backlog is None else given.backlog,
         start=given.start,
-        keeper=_keeper(ctx, given),
+        keeper=_choose_cursor_file(ctx, given),
         reset=given.reset,
-        interval=_seconds(given.interval),
-        heartbeat=seconds(given.heartbeat),
+        interval=_parse_optional_duration(given.interval),
+        heartbeat=parse_duration(given.heartbeat),
         overlap=given.overlap,
-        command=_command(given.execute),
+        command=_parse_command(given.execute),
         exec_retries=given.exec_retries,
     )
-    limits = Limits(
+    limits = TailLimits(
         once=given.once,
         count=given.count,
-        matches=_matcher(given.until_match),
+        matches=_make_matcher(given.until_match),
         until=None if given.until is None else parse_until(given.until, ctx.now()),
-        timeout=_seconds(given.timeout),
-        idle=_seconds(given.idle),
-        give_up_after=seconds(given.give_up_after),
+        timeout=_parse_optional_duration(given.timeout),
+        idle=_parse_optional_duration(given.idle),
+        give_up_after=parse_duration(given.give_up_after),
     )
     return _Tail(ctx, plan, limits).run()
 
 
-class _Plan(NamedTuple):
+class _TailSettings(NamedTuple):
     """What was asked for, checked. Times in seconds; ``keeper``: the cursor file, if one is kept."""
 
-    choice: Choice
+    choice: StreamSelection
     file: str | None
     require_all: bool
     backlog: int
@@ -79,11 +86,11 @@ class _Plan(NamedTuple):
 
 
 class _Tail:
-    def __init__(self, context: Context, plan: _Plan, limits: Limits) -> None:
+    def __init__(self, context: Context, plan: _TailSettings, limits: TailLimits) -> None:
         self._ctx = context
         self._plan = plan
         self._limits = limits
-        self._printer: Emitter = context.emitter(spec_of_feed(plan.choice))
+        self._printer: Emitter = context.emitter(build_feed_spec(plan.choice))
 
     def run(self) -> ExitCode:
         with ExitStack() as held:
@@ -94,26 +101,26 @@ class _Tail:
             cursor = self._begin(client, home, streams)
             # Once begun, the loop waits by itself, so that its limits hold and a failure is told once.
             poller = client if self._limits.once else held.enter_context(client.fork(retries=0))
-            rhythm = Rhythm(self._interval(streams), self._plan.heartbeat, self._plan.overlap)
-            sink = Sink(self._hand_over, self._save, each_row=bool(self._plan.command))
+            rhythm = PollTiming(self._interval(streams), self._plan.heartbeat, self._plan.overlap)
+            sink = RowSink(self._hand_over, self._save, each_row=bool(self._plan.command))
             feeds = self._plan.choice.feeds(poller, streams)
             return Follower(self._ctx, poller, feeds, cursor, rhythm, self._limits, sink).run()
 
-    def _home(self, client: "Client") -> tuple[Home, tuple[str, ...]]:
+    def _home(self, client: "Client") -> tuple[CursorBinding, tuple[str, ...]]:
         """Where the cursor belongs, and which of its streams can be read now."""
         plan = self._plan
-        file = checked_file(self._ctx, client, FileNames(self._ctx, client), plan.file)
-        streams = allowed_streams(self._ctx, client, plan.choice, require_all=plan.require_all)
-        account = None if plan.keeper is None else account_of(client)
-        return Home(client.origin, plan.choice.streams, account, file, plan.choice.kinds), streams
+        file = resolve_file(self._ctx, client, FileResolver(self._ctx, client), plan.file)
+        streams = filter_allowed_streams(self._ctx, client, plan.choice, require_all=plan.require_all)
+        account = None if plan.keeper is None else fetch_account_id(client)
+        return CursorBinding(client.origin, plan.choice.streams, account, file, plan.choice.kinds), streams
 
-    def _begin(self, client: "Client", home: Home, streams: tuple[str, ...]) -> Cursor:
+    def _begin(self, client: "Client", home: CursorBinding, streams: tuple[str, ...]) -> Cursor:
         """The position to go on from, after the rows before it were shown."""
         plan = self._plan
-        saved = None if plan.keeper is None or plan.reset else saved_cursor(plan.keeper, home)
+        saved = None if plan.keeper is None or plan.reset else load_cursor(plan.keeper, home)
         fresh = plan.start == NOW or (plan.start is None and saved is None)
         feeds = plan.choice.feeds(client, streams)
-        beginning = Beginning(feeds, home, plan.overlap, plan.backlog if fresh else 0)
+        beginning = StartResolver(feeds, home, plan.overlap, plan.backlog if fresh else 0)
         if saved is not None and plan.start is None:
             cursor = beginning.completed(saved)
         else:
@@ -125,7 +132,7 @@ class _Tail:
         return cursor
 
     def _interval(self, streams: tuple[str, ...]) -> float:
-        usual = _INTERVAL if len(streams) < len(self._plan.choice.streams) or len(streams) < 3 else _INTERVAL_OF_THREE
+        usual = _INTERVAL if len(streams) < len(self._plan.choice.streams) or len(streams) < 3 else _INTERVAL_FOR_THREE
         return usual if self._plan.interval is None else self._plan.interval
 
     def _save(self, cursor: Cursor) -> None:
@@ -142,7 +149,7 @@ class _Tail:
         status = 0
         for attempt in range(self._plan.exec_retries + 1):
             if attempt:
-                self._ctx.sleep(min(2.0 ** (attempt - 1), _LONGEST_EXEC_BACKOFF))
+                self._ctx.sleep(min(2.0 ** (attempt - 1), _MAX_EXEC_BACKOFF))
             status = _exit_status(self._plan.command, row)
             if status == 0:
                 return
@@ -163,7 +170,7 @@ def _exit_status(command: list[str], row: Row) -> int:
         raise Stop(ExitCode.USAGE, f"--exec: cannot run {command[0]}: {error.strerror or error}") from error
 
 
-def _command(text: str | None) -> list[str]:
+def _parse_command(text: str | None) -> list[str]:
     if text is None:
         return []
     import shlex
@@ -177,11 +184,11 @@ def _command(text: str | None) -> list[str]:
     return words
 
 
-def _keeper(ctx: Context, given: TailOptions) -> CursorFile | None:
+def _choose_cursor_file(ctx: Context, given: TailOptions) -> CursorFile | None:
     if sum((given.cursor is not None, given.cursor_file is not None, given.no_cursor)) > 1:
         raise Stop(ExitCode.USAGE, "--cursor, --cursor-file and --no-cursor exclude each other")
     if given.cursor is not None:
-        return cursor_files.named(ctx, given.cursor)
+        return cursor_files.open_cursor_file(ctx, given.cursor)
     if given.cursor_file is not None:
         return CursorFile(given.cursor_file, f"the cursor file {given.cursor_file}")
     if given.reset:
@@ -189,8 +196,8 @@ def _keeper(ctx: Context, given: TailOptions) -> CursorFile | None:
     return None
 
 
-def _matcher(text: str | None) -> Callable[[Row], bool] | None:
-    query = compiled_query(text, "--until-match")
+def _make_matcher(text: str | None) -> Callable[[Row], bool] | None:
+    query = compile_query(text, "--until-match")
     if query is None:
         return None
     return lambda row: _is_true(run_query(query, row, "--until-match"))
@@ -201,5 +208,5 @@ def _is_true(value: Any) -> bool:
     return not (value is None or value is False or value in ("", [], {}))
 
 
-def _seconds(text: str | None) -> float | None:
-    return None if text is None else seconds(text)
+def _parse_optional_duration(text: str | None) -> float | None:
+    return None if text is None else parse_duration(text)

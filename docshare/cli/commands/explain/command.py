@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.explain.story import Report, reports, story
-from docshare.cli.commands.readership.sessions import number, objects, owner_only
+from docshare.cli.commands.explain.story import BeaconExplanation, describe_session, explain_beacons
+from docshare.cli.commands.readership.sessions import explain_forbidden, read_number, read_objects
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
 from docshare.cli.terminal.output import Column, Spec
-from docshare.cli.terminal.text import clean, exact_duration
+from docshare.cli.terminal.text import clean, format_exact_duration
 from docshare.client.errors import Refused
 from docshare.contract.fields import is_uuid
 
@@ -24,41 +24,41 @@ Row = Mapping[str, Any]
 
 app = App()
 
-_QUICK = 3  # files that are asked without a word
-_MOST = 200  # files that are asked at all
+_MAX_QUIET_FILES = 3  # files that are asked without a word
+_MAX_FILES = 200  # files that are asked at all
 
 
-def _spent(key: str, title: str) -> Column:
+def _make_duration_column(key: str, title: str) -> Column:
     """A column of times in ms that can be added up by eye."""
-    return Column(key, title, show=lambda row: exact_duration(int(number(row, key))) if key in row else "")
+    return Column(key, title, show=lambda row: format_exact_duration(int(read_number(row, key))) if key in row else "")
 
 
-_BEACONS = (
+_BEACON_COLUMNS = (
     Column("seq", "#", role="bold"),
     Column("after", "AFTER"),
     Column("visible", "VISIBLE", kind="flag", rank=2),
     Column("input", "INPUT", kind="flag", rank=3),
     Column("turns", "TURNS", rank=4),
-    _spent("claimedMs", "CLAIMED"),
-    _spent("acceptedMs", "ACCEPTED"),
+    _make_duration_column("claimedMs", "CLAIMED"),
+    _make_duration_column("acceptedMs", "ACCEPTED"),
     Column("why", "CUT BECAUSE", role="warn", flexible=True),
 )
-_PAGES = (
+_PAGE_COLUMNS = (
     Column("page", "PAGE", role="bold"),
-    _spent("timeMs", "TIME"),
+    _make_duration_column("timeMs", "TIME"),
     Column("views", "VIEWS"),
     Column("backTurns", "BACK"),
 )
-_EXPLAINED = Spec(fields=("sessionId", "class", "reason", "startedAt", "endedAt", "totalTimeMs", "pages", "beacons"))
-_LINES = Spec(
+_SESSION_SPEC = Spec(fields=("sessionId", "class", "reason", "startedAt", "endedAt", "totalTimeMs", "pages", "beacons"))
+_BEACON_SPEC = Spec(
     plain=(
         "seq", "receivedAt", "visible", "visibleMs", "input", "turns", "backTurns", "claimedMs", "acceptedMs", "why",
     )
 )  # fmt: skip
-_FLAT = ("plain", "csv", "tsv")
+_FLAT_FORMATS = ("plain", "csv", "tsv")
 
 
-@app.command("explain", spec=_EXPLAINED)
+@app.command("explain", spec=_SESSION_SPEC)
 def explain(
     session: Annotated[str, typer.Argument(metavar="SESSION", help="The sessionId, as readership sessions shows it.")],
     file: Annotated[
@@ -79,58 +79,61 @@ def explain(
       docshare explain 3f2b8c1e-6c51-4d0b-9a53-0d4f8f1f2a77 --file slug:offer
       docshare explain 3f2b8c1e-6c51-4d0b-9a53-0d4f8f1f2a77 --json | jq '.beacons | length'
     """
-    ctx = current()
-    printer = ctx.emitter(_EXPLAINED)
+    ctx = current_context()
+    printer = ctx.emitter(_SESSION_SPEC)
     if not is_uuid(session):
         raise Stop(ExitCode.USAGE, f"{session!r} is no sessionId", hint="See: docshare readership sessions FILE")
     client = ctx.client()
-    with owner_only():
+    with explain_forbidden():
         if file is None:
-            found = _searched(ctx, client, session.lower())
+            found = _find_session(ctx, client, session.lower())
         else:
-            found = client.readership.session(FileNames(ctx, client).one(file), session.lower())
+            found = client.readership.session(FileResolver(ctx, client).one(file), session.lower())
     options = ctx.options
     if printer.for_people:
-        for line in _drawn(ctx, found):
+        for line in _render_session(ctx, found):
             ctx.print(line)
-    elif printer.format in _FLAT and not (options.fields or options.query or options.template):
-        ctx.emit([_row(report) for report in reports(found)], _LINES)
+    elif printer.format in _FLAT_FORMATS and not (options.fields or options.query or options.template):
+        ctx.emit([_build_row(report) for report in explain_beacons(found)], _BEACON_SPEC)
     else:
         printer.emit(found)
 
 
-def _searched(ctx: Context, client: "Client", session: str) -> Row:
+def _find_session(ctx: Context, client: "Client", session: str) -> Row:
     """The session, wherever it is. Stop (3) if none of the newest files has it."""
     files = client.files.list()
     cache.remember_files(ctx, files)
-    if len(files) > _QUICK:
-        ctx.note(f"searching {min(len(files), _MOST)} files, a request each; quicker with --file FILE")
-    for file in files[:_MOST]:
+    if len(files) > _MAX_QUIET_FILES:
+        ctx.note(f"searching {min(len(files), _MAX_FILES)} files, a request each; quicker with --file FILE")
+    for file in files[:_MAX_FILES]:
         client.pace()
         try:
             return client.readership.session(str(file["uuid"]), session)
         except Refused as refusal:
             if refusal.status != 404:
                 raise
-    where = f"the newest {_MOST} files" if len(files) > _MOST else "your files"
+    where = f"the newest {_MAX_FILES} files" if len(files) > _MAX_FILES else "your files"
     raise Stop(ExitCode.NOT_FOUND, f"no session {session} in {where}", hint="Name the file with --file.")
 
 
-def _row(report: Report) -> Row:
+def _build_row(report: BeaconExplanation) -> Row:
     about = {"claimedMs": report.claimed_ms, "acceptedMs": report.accepted_ms, "why": report.why}
-    after = "" if report.after_ms is None else f"+{exact_duration(max(report.after_ms, 0))}"
+    after = "" if report.after_ms is None else f"+{format_exact_duration(max(report.after_ms, 0))}"
     return {**report.row, **about, "after": after}
 
 
-def _drawn(ctx: Context, session: Row) -> Iterator[str]:
+def _render_session(ctx: Context, session: Row) -> Iterator[str]:
     from docshare.cli.terminal import table
 
-    told = reports(session)
-    for number_of_line, line in enumerate(story(session, told)):
+    told = explain_beacons(session)
+    for number_of_line, line in enumerate(describe_session(session, told)):
         yield ctx.out_screen.paint("dim" if number_of_line else "bold", clean(line))
-    pages = objects(session, "pages")
-    for title, columns, rows in (("reports", _BEACONS, [_row(report) for report in told]), ("pages", _PAGES, pages)):
+    pages = read_objects(session, "pages")
+    for title, columns, rows in (
+        ("reports", _BEACON_COLUMNS, [_build_row(report) for report in told]),
+        ("pages", _PAGE_COLUMNS, pages),
+    ):
         if rows:
             yield ""
             yield ctx.out_screen.paint("bold", title)
-            yield from table.lines(columns, rows, ctx)
+            yield from table.render_table(columns, rows, ctx)

@@ -6,19 +6,19 @@ The rule itself stands in ``docshare/server/rules/reading.py``; here its results
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from docshare.cli.commands.readership.sessions import number, objects
-from docshare.cli.terminal.output import cell
-from docshare.cli.terminal.text import exact_duration, local_time
+from docshare.cli.commands.readership.sessions import read_number, read_objects
+from docshare.cli.terminal.output import format_cell
+from docshare.cli.terminal.text import format_exact_duration, format_local_time
 from docshare.contract.wire import parse_instant
 
 Row = Mapping[str, Any]
 
-CLOCK = "less time had passed"
-HIDDEN = "it was visible for less"
+CUT_BY_CLOCK = "less time had passed"
+CUT_BY_VISIBILITY = "it was visible for less"
 
-_COVERED = ": a minute after the page was hidden"
-_CLOSED = ": 10 seconds after the page was closed"
-_SILENT = ": five minutes after its reader was last active"
+_END_HIDDEN = ": a minute after the page was hidden"
+_END_CLOSED = ": 10 seconds after the page was closed"
+_END_INACTIVE = ": five minutes after its reader was last active"
 _CLASSES = {
     "human": "a reader, and counted",
     "tool": "a program that names itself, not counted",
@@ -30,7 +30,7 @@ _CLASSES = {
 }
 
 
-class Report(NamedTuple):
+class BeaconExplanation(NamedTuple):
     """One beacon. ``after_ms``: arrival since the session began (None: not known); times in ms; ``why`` less was
     accepted than claimed, in words; empty if it was not."""
 
@@ -41,77 +41,94 @@ class Report(NamedTuple):
     why: str
 
 
-def reports(session: Row) -> list[Report]:
+def explain_beacons(session: Row) -> list[BeaconExplanation]:
     """The beacons of ``session`` in the order of their arrival, with what became of each."""
-    began = moment(session, "startedAt")
-    rows = sorted(objects(session, "beacons"), key=lambda row: (moment(row, "receivedAt") or 0, number(row, "seq")))
-    found: list[Report] = []
+    began = read_instant(session, "startedAt")
+    rows = sorted(
+        read_objects(session, "beacons"),
+        key=lambda row: (read_instant(row, "receivedAt") or 0, read_number(row, "seq")),
+    )
+    found: list[BeaconExplanation] = []
     visible = accepted = 0.0
     for row in rows:
-        at = moment(row, "receivedAt")
+        at = read_instant(row, "receivedAt")
         after = None if at is None or began is None else at - began
-        told = visible + number(row, "visibleMs")
+        told = visible + read_number(row, "visibleMs")
         passed = told if after is None else max(after, visible)
         visible = min(told, passed)
-        gained = _total(row, "accepted")
+        gained = _sum_ms(row, "accepted")
         found.append(
-            Report(row, after, int(_total(row, "pages")), int(gained), _why(row, visible - accepted, told > passed))
+            BeaconExplanation(
+                row,
+                after,
+                int(_sum_ms(row, "pages")),
+                int(gained),
+                _explain_cut(row, visible - accepted, told > passed),
+            )
         )
         accepted += gained
     return found
 
 
-def _why(row: Row, allowed: float, over_the_clock: bool) -> str:
-    claimed, accepted = _total(row, "pages"), _total(row, "accepted")
+def _explain_cut(row: Row, allowed: float, over_the_clock: bool) -> str:
+    claimed, accepted = _sum_ms(row, "pages"), _sum_ms(row, "accepted")
     if accepted >= claimed:
         return ""
     if allowed < claimed:
-        return CLOCK if over_the_clock else HIDDEN
-    known = {page.get("page") for page in objects(row, "accepted")}
-    strange = [cell(page.get("page")) for page in objects(row, "pages") if page.get("page") not in known]
+        return CUT_BY_CLOCK if over_the_clock else CUT_BY_VISIBILITY
+    known = {page.get("page") for page in read_objects(row, "accepted")}
+    strange = [format_cell(page.get("page")) for page in read_objects(row, "pages") if page.get("page") not in known]
     return f"not in the document: {', '.join(strange)}" if strange else "not accepted"
 
 
-def story(session: Row, told: list[Report]) -> Iterator[str]:
+def describe_session(session: Row, told: list[BeaconExplanation]) -> Iterator[str]:
     """Sentences on what the session is, when it was, and how its time was measured; ``told``: its ``reports``."""
     klass = str(session.get("class", "unknown"))
     yield f"{klass}: {_CLASSES.get(klass, 'a class that this version does not know')}"
     if session.get("reason"):
         yield f"because: {session['reason']}"
-    yield from _course(session, told)
-    total = exact_duration(int(number(session, "totalTimeMs")))
+    yield from _describe_timeline(session, told)
+    total = format_exact_duration(int(read_number(session, "totalTimeMs")))
     if not told:
         yield f"{total} of reading; its reports are no longer kept"
         return
     reports_count = f"{len(told)} {'report' if len(told) == 1 else 'reports'}"
-    claimed = exact_duration(sum(report.claimed_ms for report in told))
+    claimed = format_exact_duration(sum(report.claimed_ms for report in told))
     yield f"{total} of reading accepted, of {claimed} claimed in {reports_count}"
     cut = sum(1 for report in told if report.why)
     if cut:
         yield f"{cut} of them claimed more than was possible, as shown below"
 
 
-def _course(session: Row, told: list[Report]) -> Iterator[str]:
+def _describe_timeline(session: Row, told: list[BeaconExplanation]) -> Iterator[str]:
     """When it began, counted and ended, and why then."""
-    began, counted, ended = (moment(session, key) for key in ("startedAt", "countedAt", "endedAt"))
+    began, counted, ended = (read_instant(session, key) for key in ("startedAt", "countedAt", "endedAt"))
     if began is None:
         return
-    yield f"began {local_time(began)}"
+    yield f"began {format_local_time(began)}"
     if counted is not None:
-        yield f"counted {exact_duration(max(counted - began, 0))} later"
+        yield f"counted {format_exact_duration(max(counted - began, 0))} later"
     if ended is None:
         yield "is still going on"
         return
     # Of reports that come out of order, the number tells which was written last.
-    last = max((report.row for report in told), key=lambda row: number(row, "seq"), default=None)
-    why = "" if last is None else _SILENT if last.get("visible") else _CLOSED if last.get("closing") else _COVERED
-    yield f"ended {exact_duration(max(ended - began, 0))} after it began{why}"
+    last = max((report.row for report in told), key=lambda row: read_number(row, "seq"), default=None)
+    why = (
+        ""
+        if last is None
+        else _END_INACTIVE
+        if last.get("visible")
+        else _END_CLOSED
+        if last.get("closing")
+        else _END_HIDDEN
+    )
+    yield f"ended {format_exact_duration(max(ended - began, 0))} after it began{why}"
 
 
-def moment(row: Row, key: str) -> int | None:
+def read_instant(row: Row, key: str) -> int | None:
     """The instant under ``key`` in ms since 1970, or None."""
     return parse_instant(str(row.get(key, "")))
 
 
-def _total(row: Row, key: str) -> float:
-    return sum(number(page, "ms") for page in objects(row, key))
+def _sum_ms(row: Row, key: str) -> float:
+    return sum(read_number(page, "ms") for page in read_objects(row, key))

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Spec
-from docshare.cli.terminal.text import clean, human_size
+from docshare.cli.terminal.text import clean, format_size
 
 if TYPE_CHECKING:
     from docshare.client.files import Content
 
-_LONGEST_NAME = 200  # bytes; file systems allow 255, and a suffix may follow
-_FORBIDDEN = set('<>:"/\\|?*')
+_MAX_NAME_BYTES = 200  # bytes; file systems allow 255, and a suffix may follow
+_FORBIDDEN_CHARS = set('<>:"/\\|?*')
 
 
-def _saved(row: Mapping[str, Any], _: Context) -> Iterator[str]:
-    yield f"saved {clean(str(row['path']))} ({human_size(row['size'])})"
+def _render_row(row: Mapping[str, Any], _: Context) -> Iterator[str]:
+    yield f"saved {clean(str(row['path']))} ({format_size(row['size'])})"
 
 
-SAVED = Spec(plain=("path",), fields=("size", "file"), id="path", human=_saved)
+DOWNLOAD_SPEC = Spec(plain=("path",), fields=("size", "file"), id="path", human=_render_row)
 
 
 def download(
@@ -47,20 +47,20 @@ def download(
       docshare download aB3dE5fG7hJ9 -o offer.pdf --force
       docshare download slug:offer -o - | pdftotext - -
     """
-    ctx = current()
+    ctx = current_context()
     if output == "-" and ctx.stdout_tty:
         raise Stop(ExitCode.USAGE, "a PDF is not for a terminal", hint="Redirect stdout, or name a file with -o.")
     client = ctx.client()
-    name = FileNames(ctx, client).one(file)
+    name = FileResolver(ctx, client).one(file)
     _refuse_existing(output, force)
     content = client.files.content(name)
     if output == "-":
-        for block in _counted(ctx, content):
+        for block in _track_progress(ctx, content):
             ctx.write(block)
         return
-    path = _target(output, _name_of(content), force)
+    path = _choose_path(output, _choose_name(content), force)
     size = store(ctx, content, path)
-    ctx.emit({"file": name, "path": str(path), "size": size}, SAVED)
+    ctx.emit({"file": name, "path": str(path), "size": size}, DOWNLOAD_SPEC)
 
 
 def _refuse_existing(output: str | None, force: bool) -> None:
@@ -69,16 +69,16 @@ def _refuse_existing(output: str | None, force: bool) -> None:
         raise Stop(ExitCode.USAGE, f"{output} exists", hint="Give --force to overwrite it.")
 
 
-def _name_of(content: "Content") -> str:
+def _choose_name(content: "Content") -> str:
     """The name to save under. The server keeps the name of a converted document, which would belie what is in it."""
     from docshare.contract.media import STORED_TYPE
 
-    name = safe_name(content.filename or "")
+    name = sanitize_name(content.filename or "")
     is_odd = content.type == STORED_TYPE and not name.lower().endswith(".pdf")
-    return safe_name(f"{name}.pdf") if is_odd else name
+    return sanitize_name(f"{name}.pdf") if is_odd else name
 
 
-def _target(output: str | None, name: str, force: bool) -> Path:
+def _choose_path(output: str | None, name: str, force: bool) -> Path:
     if output is not None and not os.path.isdir(output):
         return Path(output)
     path = Path(output or ".") / name
@@ -90,12 +90,12 @@ def _target(output: str | None, name: str, force: bool) -> Path:
     return path
 
 
-def safe_name(offered: str) -> str:
+def sanitize_name(offered: str) -> str:
     """A file name out of what a server offered: no directories, no controls, nothing hidden or reserved."""
     name = offered.replace("\\", "/").rsplit("/", 1)[-1]
-    name = "".join(char for char in name if char.isprintable() and char not in _FORBIDDEN).strip(" .")
+    name = "".join(char for char in name if char.isprintable() and char not in _FORBIDDEN_CHARS).strip(" .")
     stem, suffix = os.path.splitext(name)
-    while len((stem + suffix).encode()) > _LONGEST_NAME and stem:
+    while len((stem + suffix).encode()) > _MAX_NAME_BYTES and stem:
         stem = stem[:-1]
     return (stem + suffix) or "document.pdf"
 
@@ -106,27 +106,27 @@ def store(ctx: Context, content: "Content", path: Path) -> int:
     size = 0
     try:
         with open(part, "xb") as out:
-            for block in _counted(ctx, content):
+            for block in _track_progress(ctx, content):
                 size += out.write(block)
             out.flush()
             os.fsync(out.fileno())
         os.replace(part, path)
     except OSError as error:
-        from docshare.cli.local.storage import unwritable
+        from docshare.cli.local.storage import write_error
 
-        raise unwritable(path, error) from error
+        raise write_error(path, error) from error
     finally:
         with suppress(OSError):
             part.unlink()
     return size
 
 
-def _counted(ctx: Context, content: "Content") -> Iterator[bytes]:
+def _track_progress(ctx: Context, content: "Content") -> Iterator[bytes]:
     """The blocks, with progress. The client itself sees to it that as many bytes come as were announced."""
     from docshare.cli.terminal import progress
 
     got = 0
-    with progress.shown(ctx, clean(content.filename or "download"), content.length) as bar:
+    with progress.show_progress(ctx, clean(content.filename or "download"), content.length) as bar:
         for block in content.blocks:
             got += len(block)
             bar.at(got)

@@ -5,30 +5,30 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from docshare.cli.commands.files.download import SAVED, download
-from docshare.cli.commands.files.replace import REPLACED, replace
-from docshare.cli.commands.files.rows import FILE_FIELDS, LISTED, SHOWN, id_of
+from docshare.cli.commands.files.download import DOWNLOAD_SPEC, download
+from docshare.cli.commands.files.replace import REPLACE_SPEC, replace
+from docshare.cli.commands.files.rows import FILE_FIELDS, FILE_LIST_SPEC, FILE_SPEC, id_of
 from docshare.cli.commands.files.wait import wait
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FILES_HELP, FileNames
-from docshare.cli.framework.context import Context, current
-from docshare.cli.framework.dry_run import Sending, sent
+from docshare.cli.framework.arguments import FILE_HELP, FILES_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import DryRunSend, preview_request
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
-from docshare.cli.terminal.output import Spec, compiled_query, dig, run_query
-from docshare.cli.terminal.text import clean, local_time
+from docshare.cli.terminal.output import Spec, compile_query, get_nested, run_query
+from docshare.cli.terminal.text import clean, format_local_time
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
     from docshare.client import Client
 
 app = App("List, show, download, replace, delete and restore files.")
-app.command("download", spec=SAVED)(download)
-app.command("replace", spec=REPLACED)(replace)
-app.command("wait", spec=LISTED)(wait)
+app.command("download", spec=DOWNLOAD_SPEC)(download)
+app.command("replace", spec=REPLACE_SPEC)(replace)
+app.command("wait", spec=FILE_LIST_SPEC)(wait)
 
 
-@app.command("list", spec=LISTED)
+@app.command("list", spec=FILE_LIST_SPEC)
 def list_files(
     where: Annotated[
         str | None, typer.Option("--filter", metavar="EXPR", help="Keep files for which this JMESPath is true.")
@@ -51,21 +51,21 @@ def list_files(
       docshare files list --filter 'viewCount > `10`' --sort -views
       docshare files list --json | jq -r '.[].shareUrl'
     """
-    ctx = current()
-    query = compiled_query(where, "--filter")
+    ctx = current_context()
+    query = compile_query(where, "--filter")
     files = ctx.client().files.list()
     cache.remember_files(ctx, files)
     kept = files if query is None else [file for file in files if run_query(query, file, "--filter")]
-    shown = _sorted(kept, sort)[:limit]
-    ctx.emit(shown, LISTED)
+    shown = _sort_files(kept, sort)[:limit]
+    ctx.emit(shown, FILE_LIST_SPEC)
     if len(shown) < len(kept):
         ctx.note(f"showing {len(shown)} of {len(kept)}")
 
 
-_COLUMNS = {column.title: column.key for column in LISTED.table if column.key in FILE_FIELDS}
+_COLUMNS = {column.title: column.key for column in FILE_LIST_SPEC.table if column.key in FILE_FIELDS}
 
 
-def _sorted(files: list[dict[str, Any]], key: str | None) -> list[dict[str, Any]]:
+def _sort_files(files: list[dict[str, Any]], key: str | None) -> list[dict[str, Any]]:
     if key is None:
         return files
     given = key.removeprefix("-")
@@ -76,18 +76,18 @@ def _sorted(files: list[dict[str, Any]], key: str | None) -> list[dict[str, Any]
             f"--sort: no such column or field: {given}",
             hint=f"Columns: {', '.join(_COLUMNS)}. Fields: docshare files list --fields '?'",
         )
-    have = [file for file in files if isinstance(dig(file, name), str | int | float)]
-    lack = [file for file in files if not isinstance(dig(file, name), str | int | float)]
-    have.sort(key=lambda file: _order(dig(file, name)), reverse=key.startswith("-"))
+    have = [file for file in files if isinstance(get_nested(file, name), str | int | float)]
+    lack = [file for file in files if not isinstance(get_nested(file, name), str | int | float)]
+    have.sort(key=lambda file: _sort_key(get_nested(file, name)), reverse=key.startswith("-"))
     return have + lack
 
 
-def _order(value: Any) -> tuple[int, float, str]:
+def _sort_key(value: Any) -> tuple[int, float, str]:
     """Numbers before texts, so that a field of mixed kinds still has an order."""
     return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, value.casefold())
 
 
-@app.command("show", spec=SHOWN)
+@app.command("show", spec=FILE_SPEC)
 def show(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]) -> None:
     """Show one file.
 
@@ -99,27 +99,27 @@ def show(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]) -
       docshare show aB3dE5fG7hJ9 --fields shareUrl
       docshare show https://docs.example/aB3dE5fG7hJ9 --json
     """
-    ctx = current()
+    ctx = current_context()
     client = ctx.client()
-    ctx.emit(client.files.show(FileNames(ctx, client).one(file)), SHOWN)
+    ctx.emit(client.files.show(FileResolver(ctx, client).one(file)), FILE_SPEC)
 
 
-def _deleted(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+def _render_deletion(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     purge = parse_instant(str(row.get("purgeAt", "")))
-    what = f"trashed until {local_time(purge)[:10]}" if purge is not None else "deleted for good"
+    what = f"trashed until {format_local_time(purge)[:10]}" if purge is not None else "deleted for good"
     named = f"{context.out_screen.paint('id', clean(str(row['file'])))}  " if "file" in row else ""
     yield named + what
 
 
-_DELETE = Spec(
+_DELETE_SPEC = Spec(
     plain=("file", "trashed", "purgeAt"),
     fields=("trashedAt",),
     id="file",
-    human=_deleted,
+    human=_render_deletion,
 )
 
 
-@app.command("delete", spec=_DELETE)
+@app.command("delete", spec=_DELETE_SPEC)
 def delete(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILES_HELP)],
     purge: Annotated[bool, typer.Option("--purge", help="Delete for good instead of moving to the trash.")] = False,
@@ -144,19 +144,21 @@ def delete(
     """
     from docshare.cli.framework import bulk
 
-    ctx = current()
+    ctx = current_context()
     client = ctx.client()
-    ids = FileNames(ctx, client).many(files)
+    ids = FileResolver(ctx, client).many(files)
     if dry_run:
-        return bulk.planned(ctx, [("DELETE", f"/api/v1/files/{file}{'?purge=1' if purge else ''}", "") for file in ids])
+        return bulk.print_requests(
+            ctx, [("DELETE", f"/api/v1/files/{file}{'?purge=1' if purge else ''}", "") for file in ids]
+        )
     word = files[0] if files[0] != "-" else ids[0]
-    _consent(ctx, client, ids, word, Consent(purge, typed, count))
+    _confirm_deletion(ctx, client, ids, word, Consent(purge, typed, count))
 
     def work(file: str) -> dict[str, Any]:
         client.pace()
         return client.files.delete(file, purge)
 
-    return bulk.each(ctx, ctx.emitter(_DELETE), ids, "file", work)
+    return bulk.run_each(ctx, ctx.emitter(_DELETE_SPEC), ids, "file", work)
 
 
 class Consent(NamedTuple):
@@ -167,16 +169,16 @@ class Consent(NamedTuple):
     number: int | None
 
 
-def _consent(ctx: Context, client: "Client", ids: list[str], word: str, given: Consent) -> None:
+def _confirm_deletion(ctx: Context, client: "Client", ids: list[str], word: str, given: Consent) -> None:
     """Stop (2) without consent to delete the files ``ids``; ``word``: how the user named it, if it is one."""
     from docshare.cli.framework import prompts
 
     what = f"{len(ids)} files" if len(ids) > 1 else word
     if len(ids) == 1 and ctx.may_prompt and not ctx.options.yes and given.typed is None:
-        what = prompts.in_words(client, ids[0], word)
+        what = prompts.describe_file(client, ids[0], word)
     if given.purge:
         names = [word] if len(ids) == 1 and given.typed != ids[0] else ids
-        prompts.confirm_severe(ctx, f"Deleting {what} for good", names, typed=given.typed, count=given.number)
+        prompts.confirm_irreversible(ctx, f"Deleting {what} for good", names, typed=given.typed, count=given.number)
         return
     if ctx.options.yes or not ctx.may_prompt:
         prompts.confirm(ctx, f"Deleting {what}")
@@ -185,17 +187,17 @@ def _consent(ctx: Context, client: "Client", ids: list[str], word: str, given: C
     prompts.confirm(ctx, f"Move {what} to the trash?" if keeps else f"Delete {what} for good (Free has no trash)?")
 
 
-def _restored(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+def _render_restoration(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     yield context.out_screen.paint("bold", clean(str(row.get("shareUrl") or id_of(row))))
 
 
-_RESTORE = Spec(plain=("shareUrl",), fields=FILE_FIELDS, id="shortId", human=_restored)
+_RESTORE_SPEC = Spec(plain=("shareUrl",), fields=FILE_FIELDS, id="shortId", human=_render_restoration)
 
 
-@app.command("restore", spec=_RESTORE)
+@app.command("restore", spec=_RESTORE_SPEC)
 def restore(
     file: Annotated[str, typer.Argument(metavar="FILE", help="UUID, short id or share link of the deleted file.")],
-    dry_run: Sending = False,
+    dry_run: DryRunSend = False,
 ) -> ExitCode:
     """Take a file out of the trash.
 
@@ -205,12 +207,12 @@ def restore(
 
       docshare files restore aB3dE5fG7hJ9
     """
-    ctx = current()
+    ctx = current_context()
     client = ctx.client()
-    name = FileNames(ctx, client).one(file)
+    name = FileResolver(ctx, client).one(file)
     if dry_run:
-        return sent(ctx, "POST", f"/api/v1/files/{name}/restore")
-    ctx.emit(client.files.restore(name), _RESTORE)
+        return preview_request(ctx, "POST", f"/api/v1/files/{name}/restore")
+    ctx.emit(client.files.restore(name), _RESTORE_SPEC)
     return ExitCode.OK
 
 

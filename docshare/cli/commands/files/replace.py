@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode
 from docshare.cli.terminal.output import Spec
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from docshare.client import Client
 
 
-def _told(row: Mapping[str, Any], _: Context) -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], _: Context) -> Iterator[str]:
     counts = [(row.get(f"cleared{noun.capitalize()}s"), noun) for noun in ("hotspot", "note", "mark", "annotation")]
     cleared = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
     yield f"version {row.get('contentVersion')}" + (f", cleared {', '.join(cleared)}" if cleared else "")
 
 
 _CLEARED = ("anchorsCleared", "clearedHotspots", "clearedNotes", "clearedMarks", "clearedAnnotations")
-REPLACED = Spec(
+REPLACE_SPEC = Spec(
     plain=("contentVersion",),
     fields=(
         "uuid",
@@ -37,7 +37,7 @@ REPLACED = Spec(
         "recovered",
     ),
     id="uuid",
-    human=_told,
+    human=_render_row,
 )
 
 
@@ -67,39 +67,39 @@ def replace(
       make-pdf | docshare replace aB3dE5fG7hJ9 - --name report.pdf
     """
     from docshare.cli.commands.upload import new_version
-    from docshare.cli.commands.upload.rows import left_out
+    from docshare.cli.commands.upload.rows import describe_omitted_pictures
     from docshare.cli.framework import bulk
-    from docshare.cli.framework.sources import within_plan
+    from docshare.cli.framework.sources import check_plan_limits
 
-    ctx = current()
+    ctx = current_context()
     with ExitStack() as held:
-        item = new_version.one_item(ctx, path, name, held, check=check)
+        item = new_version.read_item(ctx, path, name, held, check=check)
         client = held.enter_context(ctx.client())
-        uuid = FileNames(ctx, client).one(file)
+        uuid = FileResolver(ctx, client).one(file)
         if dry_run:
             query = "?clearAnchors=false" if keep_anchors else ""
             words = f"file={item.name} ({item.size} bytes)"
-            return bulk.planned(ctx, [("POST", f"/api/v1/files/{uuid}/content{query}", words)])
+            return bulk.print_requests(ctx, [("POST", f"/api/v1/files/{uuid}/content{query}", words)])
         if check:
-            (item,) = within_plan(client, [item])
+            (item,) = check_plan_limits(client, [item])
         if item.refusal is not None:
             raise item.refusal
         if not keep_anchors:
-            _consent(ctx, client, uuid, file)
-        row = new_version.sent(ctx, client, uuid, item, keep_anchors=keep_anchors)
+            _confirm(ctx, client, uuid, file)
+        row = new_version.replace_with_progress(ctx, client, uuid, item, keep_anchors=keep_anchors)
         if row.get("warning"):
             ctx.warn(str(row["warning"]))
         if row.get("leftOut"):
-            ctx.warn(left_out(item.path, row["leftOut"]))
-        ctx.emit(row, REPLACED)
+            ctx.warn(describe_omitted_pictures(item.path, row["leftOut"]))
+        ctx.emit(row, REPLACE_SPEC)
     return ExitCode.OK
 
 
-def _consent(ctx: Context, client: "Client", uuid: str, word: str) -> None:
+def _confirm(ctx: Context, client: "Client", uuid: str, word: str) -> None:
     """Ask where somebody can answer. The API tells nobody whether there are anchors, so that is no part of it."""
     from docshare.cli.framework import prompts
 
     if ctx.may_prompt and not ctx.options.yes:
-        what = prompts.in_words(client, uuid, word)
+        what = prompts.describe_file(client, uuid, word)
         anchors = "hotspots, notes, marks and annotations"
         prompts.confirm(ctx, f"Replace the document of {what}, clearing {anchors} on its pages?")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from docshare.cli.framework.arguments import base_of
-from docshare.cli.framework.context import current
+from docshare.cli.framework.context import current_context
 from docshare.cli.terminal.output import Column, Spec
 from docshare.contract.wire import parse_instant
 
@@ -24,12 +24,12 @@ def id_of(file: Mapping[str, Any]) -> str:
     return str(file.get("shortId") or file.get("uuid", ""))
 
 
-def _state(file: Mapping[str, Any]) -> str:
+def _describe_state(file: Mapping[str, Any]) -> str:
     """The short words of the last column: what is unusual about a file."""
     expiry = parse_instant(str(file.get("deleteAt", "")))
     words = {
         "burned": "burnedAt" in file,
-        "expired": expiry is not None and expiry <= current().now(),
+        "expired": expiry is not None and expiry <= current_context().now(),
         "password": file.get("protected"),
         "gate": file.get("requireEmail"),
         "no download": file.get("allowDownload") is False,
@@ -40,32 +40,32 @@ def _state(file: Mapping[str, Any]) -> str:
     return ", ".join(word for word, holds in words.items() if holds)
 
 
-def _limit(file: Mapping[str, Any]) -> str:
+def _format_view_limit(file: Mapping[str, Any]) -> str:
     """``2 (1 used)``."""
     return f"{file['viewLimit']} ({file.get('viewsConsumed', 0)} used)" if file.get("viewLimit") else ""
 
 
-def _custom_link(file: Mapping[str, Any]) -> str:
+def _format_slug_path(file: Mapping[str, Any]) -> str:
     """The path that the slug of a file makes."""
     return f"/{file['slug']}" if file.get("slug") else ""
 
 
-def _named_link(file: Mapping[str, Any]) -> str:
+def _format_slug_link(file: Mapping[str, Any]) -> str:
     """The address that the slug of a file makes."""
     slug, link = file.get("slug"), file.get("shareUrl")
     return f"{base_of(str(link))}/{slug}" if slug and link else ""
 
 
-LISTED = Spec(
+FILE_LIST_SPEC = Spec(
     table=(
         Column("originalName", "NAME", role="bold", flexible=True),
         Column("shortId", "ID", role="id", show=id_of),
-        Column("slug", "LINK", role="id", rank=4, flexible=True, show=_custom_link),
+        Column("slug", "LINK", role="id", rank=4, flexible=True, show=_format_slug_path),
         Column("viewCount", "VIEWS", rank=5),
         Column("size", "SIZE", kind="size", rank=2),
         Column("createdAt", "UPLOADED", kind="when", rank=1),
         Column("deleteAt", "EXPIRES", kind="when", rank=6),
-        Column("state", "STATE", role="warn", rank=3, flexible=True, show=_state),
+        Column("state", "STATE", role="warn", rank=3, flexible=True, show=_describe_state),
     ),
     plain=("shortId", "uuid", "originalName", "size", "viewCount", "createdAt", "deleteAt", "slug"),
     fields=FILE_FIELDS,
@@ -73,24 +73,24 @@ LISTED = Spec(
     empty="no files yet; share one with: docshare upload FILE",
 )
 
-SHOWN = Spec(
+FILE_SPEC = Spec(
     table=(
         Column("originalName", "name", role="bold"),
         Column("shareUrl", "link", role="id"),
-        Column("named", "named link", role="id", show=_named_link),
+        Column("named", "named link", role="id", show=_format_slug_link),
         Column("shortId", "short id"),
         Column("uuid", "uuid"),
         Column("slug", "slug"),
         Column("size", "size", kind="size"),
         Column("totalPages", "pages"),
         Column("viewCount", "views"),
-        Column("viewLimit", "view limit", show=_limit),
+        Column("viewLimit", "view limit", show=_format_view_limit),
         Column("createdAt", "uploaded", kind="moment"),
         Column("deleteAt", "expires", kind="moment"),
         Column("burnedAt", "burned", kind="moment"),
         Column("viewerMode", "mode"),
         Column("contentVersion", "version"),
-        Column("state", "state", role="warn", show=_state),
+        Column("state", "state", role="warn", show=_describe_state),
         Column("sha256", "sha256", role="dim"),
         Column("downloadWarning", "warning", role="warn"),
     ),

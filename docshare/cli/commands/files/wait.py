@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.files.rows import LISTED, SHOWN
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.commands.files.rows import FILE_LIST_SPEC, FILE_SPEC
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.terminal.text import seconds
+from docshare.cli.terminal.text import parse_duration
 from docshare.client.errors import Refused
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.polling import Rounds
+    from docshare.cli.framework.polling import PollSchedule
     from docshare.client import Client
 
 Row = Mapping[str, Any]
@@ -24,11 +24,11 @@ LIVE, EXPIRED, BURNED, GONE = "live", "expired", "burned", "gone"
 STATES = (LIVE, EXPIRED, BURNED, GONE)
 
 _INTERVAL = 2.0  # seconds between two questions at first
-_SLOWEST = 15.0  # ... and after a while
-_FOUND = SHOWN._replace(plain=LISTED.plain)
+_MAX_INTERVAL = 15.0  # ... and after a while
+_WAIT_SPEC = FILE_SPEC._replace(plain=FILE_LIST_SPEC.plain)
 
 
-def _state(word: str | None) -> str | None:
+def _check_state(word: str | None) -> str | None:
     if word is not None and word not in STATES:
         raise typer.BadParameter(f"{word!r} is not one of {', '.join(STATES)}.")
     return word
@@ -38,7 +38,7 @@ def wait(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     views: Annotated[int | None, typer.Option(min=1, metavar="N", help="Until it has so many views in all.")] = None,
     state: Annotated[
-        str | None, typer.Option(metavar="CONDITION", callback=_state, help=f"Until it is {', '.join(STATES)}.")
+        str | None, typer.Option(metavar="CONDITION", callback=_check_state, help=f"Until it is {', '.join(STATES)}.")
     ] = None,
     timeout: Annotated[str | None, duration_option("Give up after this time, with code 124.")] = None,
     interval: Annotated[str | None, duration_option("Ask this often (2s), at least 1s; slower after a while.")] = None,
@@ -56,23 +56,23 @@ def wait(
       docshare files wait @last --views 1 --timeout 48h && ./send-invoice
       docshare files wait slug:offer --state expired --json | jq -r .viewCount
     """
-    from docshare.cli.framework.polling import LEAST_INTERVAL, Rounds  # here: docshare files list waits for nothing
+    from docshare.cli.framework.polling import MIN_INTERVAL, PollSchedule  # here: docshare files list waits for nothing
 
-    ctx = current()
+    ctx = current_context()
     if (views is None) == (state is None):
         raise Stop(ExitCode.USAGE, "give either --views or --state")
-    printer = ctx.emitter(_FOUND)
+    printer = ctx.emitter(_WAIT_SPEC)
     client = ctx.client()
-    name = FileNames(ctx, client).one(file)
-    rounds = Rounds(
-        interval=_INTERVAL if interval is None else max(seconds(interval), LEAST_INTERVAL),
-        slowest=_SLOWEST,
-        timeout=None if timeout is None else seconds(timeout),
-        patience=seconds(give_up_after),
+    name = FileResolver(ctx, client).one(file)
+    rounds = PollSchedule(
+        interval=_INTERVAL if interval is None else max(parse_duration(interval), MIN_INTERVAL),
+        slowest=_MAX_INTERVAL,
+        timeout=None if timeout is None else parse_duration(timeout),
+        patience=parse_duration(give_up_after),
     )
-    found = _first(ctx, client, name, _goal(ctx, views, state), rounds)
+    found = _poll_until_met(ctx, client, name, _make_goal(ctx, views, state), rounds)
     if found is None:
-        raise Stop(ExitCode.DEADLINE, f"the time is over: {_missed(views, state)}")
+        raise Stop(ExitCode.DEADLINE, f"the time is over: {_describe_miss(views, state)}")
     if printer.for_people:
         printer.emit(found)
     else:
@@ -88,18 +88,18 @@ def state_of(file: Row, now: int) -> str:
     return EXPIRED if ends is not None and ends <= now else LIVE
 
 
-def _goal(ctx: Context, views: int | None, state: str | None) -> Callable[[Row | None], bool]:
+def _make_goal(ctx: Context, views: int | None, state: str | None) -> Callable[[Row | None], bool]:
     """Whether the file as it is, None for gone, is what is waited for."""
     if views is not None:
         return lambda file: file is not None and int(file.get("viewCount", 0)) >= views
     return lambda file: (GONE if file is None else state_of(file, ctx.now())) == state
 
 
-def _first(
-    ctx: Context, client: "Client", name: str, is_met: Callable[[Row | None], bool], rounds: "Rounds"
+def _poll_until_met(
+    ctx: Context, client: "Client", name: str, is_met: Callable[[Row | None], bool], rounds: "PollSchedule"
 ) -> Row | None:
     """The file once ``is_met``, or as it was before it was gone; None when the time is over."""
-    from docshare.cli.framework.polling import asked
+    from docshare.cli.framework.polling import poll
 
     last: Row | None = None
     with client.fork(retries=0) as poller:
@@ -116,7 +116,7 @@ def _first(
             return [file] if is_met(file) else []
 
         told = False
-        for met in asked(ctx, poller, look, rounds):
+        for met in poll(ctx, poller, look, rounds):
             if met:
                 return last
             if not told:
@@ -125,5 +125,5 @@ def _first(
     return None
 
 
-def _missed(views: int | None, state: str | None) -> str:
+def _describe_miss(views: int | None, state: str | None) -> str:
     return f"it has fewer than {views} views" if views is not None else f"it is not {state}"

@@ -9,13 +9,21 @@ from typing import IO, TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from docshare.cli.commands.lint.report import FOUND, NEVER, Report, Verdict, chosen_checks, fail_on_word, plan_word
+from docshare.cli.commands.lint.report import (
+    FINDING_SPEC,
+    NEVER,
+    LintCriteria,
+    LintReport,
+    check_fail_on,
+    check_plan,
+    choose_checks,
+)
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
-from docshare.cli.framework.exits import ExitCode, Stop, exit_code, problem_exit
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.exits import ExitCode, Stop, exit_code, problem_exit_code
 from docshare.cli.framework.inputs import STDIN
-from docshare.cli.framework.sources import Item, checked, items_of, plan_of
-from docshare.cli.local.storage import unwritable
+from docshare.cli.framework.sources import Item, build_items, check_item, fetch_plan
+from docshare.cli.local.storage import write_error
 from docshare.contract.lint import CHECKS, Finding, at_least
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
@@ -30,7 +38,7 @@ _CLEAN_COPY = "A clean copy: docshare lint --strip FILE -o clean.pdf."
 _ROLES = {"error": "error", "warning": "warn"}
 
 
-@app.command("lint", spec=FOUND)
+@app.command("lint", spec=FINDING_SPEC)
 def lint(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="PDFs to look into.")],
     only: Annotated[
@@ -42,12 +50,12 @@ def lint(
     fail_on: Annotated[
         str,
         typer.Option(
-            "--fail-on", metavar="error|warning|never", callback=fail_on_word, help="End with 13 from this level on."
+            "--fail-on", metavar="error|warning|never", callback=check_fail_on, help="End with 13 from this level on."
         ),
     ] = _WARNING,
     plan: Annotated[
         str | None,
-        typer.Option("--plan", metavar="free|basic|pro", callback=plan_word, help="Measure the size by this plan."),
+        typer.Option("--plan", metavar="free|basic|pro", callback=check_plan, help="Measure the size by this plan."),
     ] = None,
     account: Annotated[
         bool, typer.Option("--account", help="Measure the size by the plan of the account, which asks the server.")
@@ -83,25 +91,27 @@ def lint(
       docshare lint reports/*.pdf --ignore author --fail-on error
       docshare lint offer.pdf --json | jq -r '.[].check'
     """
-    ctx = current()
-    wanted = chosen_checks(only or [], ignore or [])
+    ctx = current_context()
+    wanted = choose_checks(only or [], ignore or [])
     if plan is not None and account:
         raise Stop(ExitCode.USAGE, "--plan and --account exclude each other")
     if (output is not None or force or dry_run or not title) and not strip:
         raise Stop(ExitCode.USAGE, "-o, --force, --no-title and -n are about a clean copy, which needs --strip")
     if STDIN in paths:
         raise Stop(ExitCode.USAGE, "lint reads files, not stdin", hint=f"A file of that name is ./{STDIN}")
-    cleaning = _Cleaning(_place(paths, output, force=force), keep_title=title, dry_run=dry_run) if strip else None
-    items = [_pdf(item) for item in items_of(paths, None, command="lint")]
+    cleaning = (
+        _CleanCopy(_check_output(paths, output, force=force), keep_title=title, dry_run=dry_run) if strip else None
+    )
+    items = [_require_pdf(item) for item in build_items(paths, None, command="lint")]
     if len(items) == 1 and items[0].refusal is not None:
         raise items[0].refusal
-    by = _account_plan(ctx) if account else None if plan is None else Plan.of(plan)
-    report = Report(ctx, Verdict(wanted, by, fail_on))
+    by = _fetch_plan(ctx) if account else None if plan is None else Plan.of(plan)
+    report = LintReport(ctx, LintCriteria(wanted, by, fail_on))
     failures: list[Exception] = []
-    with _linter() as linter:
+    with _make_linter() as linter:
         for item in items:
             try:
-                _one(report, linter, item, cleaning)
+                _lint_file(report, linter, item, cleaning)
             except (Problem, Stop) as error:
                 if len(items) == 1:
                     raise
@@ -118,17 +128,17 @@ def require_clean(ctx: Context, items: Sequence[Item], fail_on: str | None, igno
     """Look into the PDFs among ``items`` before they are sent, but for the checks to ``ignore``, and print warnings and
     errors on stderr. Stop (13) if one is of the level ``fail_on`` (default: warning) or worse; Stop (9) for a file
     that cannot be read."""
-    wanted, fail_on = chosen_checks((), ignore), fail_on_word(fail_on or _WARNING)
+    wanted, fail_on = choose_checks((), ignore), check_fail_on(fail_on or _WARNING)
     count, strippable = 0, False
-    with _linter() as linter:
+    with _make_linter() as linter:
         for item in items:
             if item.refusal is not None:
                 continue
             if item.kind != "pdf":
                 ctx.warn(f"{item.name} is not linted: it becomes a PDF on the server only")
                 continue
-            with _on_disk(item) as path:
-                found = [each for each in _asked(linter, path, item.path) if each.check in wanted]
+            with _spool_to_disk(item) as path:
+                found = [each for each in _run_linter(linter, path, item.path) if each.check in wanted]
             grave = [each for each in found if fail_on != NEVER and at_least(each.level, fail_on)]
             for each in found:
                 if not at_least(each.level, _WARNING):
@@ -143,7 +153,7 @@ def require_clean(ctx: Context, items: Sequence[Item], fail_on: str | None, igno
         raise Stop(ExitCode.CHECK_FAILED, f"lint has found {things}; nothing was sent", hint=hint, code="lint")
 
 
-class _Cleaning(NamedTuple):
+class _CleanCopy(NamedTuple):
     """Where the clean copy goes, whether it keeps the title, and whether it is only tried."""
 
     place: Path
@@ -151,7 +161,7 @@ class _Cleaning(NamedTuple):
     dry_run: bool
 
 
-def _place(paths: Sequence[str], output: str | None, *, force: bool) -> Path:
+def _check_output(paths: Sequence[str], output: str | None, *, force: bool) -> Path:
     if len(paths) != 1:
         raise Stop(ExitCode.USAGE, "--strip needs exactly one path")
     if output is None:
@@ -167,9 +177,9 @@ def _place(paths: Sequence[str], output: str | None, *, force: bool) -> Path:
     return Path(output)
 
 
-def _pdf(item: Item) -> Item:
+def _require_pdf(item: Item) -> Item:
     """``item`` after a look at its first bytes, with the reason if it is no PDF."""
-    item = checked(item, command="lint")
+    item = check_item(item, command="lint")
     if item.refusal is None and item.kind != "pdf":
         hint = "Export it as PDF and lint that: what is in the PDF depends on the program."
         why = f"{item.path} is a Word or PowerPoint file, and lint reads PDFs"
@@ -177,32 +187,32 @@ def _pdf(item: Item) -> Item:
     return item
 
 
-def _account_plan(ctx: Context) -> Plan | None:
+def _fetch_plan(ctx: Context) -> Plan | None:
     with ctx.client() as client:
-        return plan_of(client)
+        return fetch_plan(client)
 
 
-def _one(report: Report, linter: "Linter", item: Item, cleaning: _Cleaning | None) -> None:
+def _lint_file(report: LintReport, linter: "Linter", item: Item, cleaning: _CleanCopy | None) -> None:
     if item.refusal is not None:
         raise item.refusal
-    found = _asked(linter, Path(item.path), item.path)
+    found = _run_linter(linter, Path(item.path), item.path)
     if cleaning is None:
         report.take(item.path, item.size, found)
         return
-    with _copy(cleaning) as sink:
+    with _open_copy(cleaning) as sink:
         try:
             linter.clean(Path(item.path), sink, keep_title=cleaning.keep_title)
         except Problem as problem:
-            raise _named(problem, item.path) from problem
+            raise _translate_problem(problem, item.path) from problem
         sink.flush()
-        left = _asked(linter, Path(sink.name), item.path)
+        left = _run_linter(linter, Path(sink.name), item.path)
         size = os.fstat(sink.fileno()).st_size
     report.take_clean(item.path, item.size, found, left, size)
     report.say("nothing was written" if cleaning.dry_run else f"saved {cleaning.place}")
 
 
 @contextmanager
-def _copy(cleaning: _Cleaning) -> Iterator[IO[bytes]]:
+def _open_copy(cleaning: _CleanCopy) -> Iterator[IO[bytes]]:
     """The file for the clean copy, which gets its name only once all went well."""
     place = Path(os.path.realpath(cleaning.place))
     part = place.with_name(f".{place.name}.{os.urandom(4).hex()}.part")
@@ -216,14 +226,14 @@ def _copy(cleaning: _Cleaning) -> Iterator[IO[bytes]]:
             os.fsync(sink.fileno())
         os.replace(part, place)
     except OSError as error:
-        raise unwritable(cleaning.place, error) from error
+        raise write_error(cleaning.place, error) from error
     finally:
         with suppress(OSError):
             part.unlink()
 
 
 @contextmanager
-def _on_disk(item: Item) -> Iterator[Path]:
+def _spool_to_disk(item: Item) -> Iterator[Path]:
     """The path of what is to be sent; what came from stdin has none and gets one for as long as it takes."""
     if item.spool is None:
         yield Path(item.path)
@@ -237,20 +247,20 @@ def _on_disk(item: Item) -> Iterator[Path]:
         yield Path(file.name)
 
 
-def _linter() -> "Linter":
+def _make_linter() -> "Linter":
     from docshare.server.pdf.linter import Linter
 
-    return Linter(required=current().env.get("DOCSHARE_CONFINEMENT") == "required")
+    return Linter(required=current_context().env.get("DOCSHARE_CONFINEMENT") == "required")
 
 
-def _asked(linter: "Linter", path: Path, label: str) -> list[Finding]:
+def _run_linter(linter: "Linter", path: Path, label: str) -> list[Finding]:
     try:
         return linter.findings(path)
     except Problem as problem:
-        raise _named(problem, label) from problem
+        raise _translate_problem(problem, label) from problem
 
 
-def _named(problem: Problem, label: str) -> Stop:
+def _translate_problem(problem: Problem, label: str) -> Stop:
     """The refusal of a worker in the words of the command line."""
     detail = f"{label}: {problem.detail[0].lower()}{problem.detail[1:].rstrip('.')}"
-    return Stop(problem_exit(problem), detail, hint=problem.hint or "", code=problem.code)
+    return Stop(problem_exit_code(problem), detail, hint=problem.hint or "", code=problem.code)

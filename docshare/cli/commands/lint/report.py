@@ -9,7 +9,7 @@ import typer
 from docshare.cli.framework import errors
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
-from docshare.cli.terminal.text import clean, human_size, unlike_sizes
+from docshare.cli.terminal.text import clean, format_distinct_sizes, format_size
 from docshare.contract.lint import CHECKS, LEVELS, Finding, at_least
 from docshare.contract.plans import PLAN_LIMITS, Plan
 
@@ -23,7 +23,7 @@ GONE, STAYS = "gone", "stays"
 _ROLES = {"error": "error", "warning": "warn", "note": "dim"}
 _KEYS = ("path", "level", "check", "page", "message", "fix", "after")
 
-FOUND = Spec(
+FINDING_SPEC = Spec(
     table=(
         Column("path", "PATH"),
         Column("level", "LEVEL"),
@@ -38,7 +38,7 @@ FOUND = Spec(
 )
 
 
-class Verdict(NamedTuple):
+class LintCriteria(NamedTuple):
     """What counts: the names of the ``checks`` that were asked for, the ``plan`` to measure by, None if any will do,
     and the level from which on the command fails, or ``never``."""
 
@@ -47,7 +47,7 @@ class Verdict(NamedTuple):
     fail_on: str
 
 
-def fail_on_word(value: str) -> str:
+def check_fail_on(value: str) -> str:
     """A word of ``--fail-on``, or typer.BadParameter."""
     words = ("error", "warning", NEVER)
     if value not in words:
@@ -55,7 +55,7 @@ def fail_on_word(value: str) -> str:
     return value
 
 
-def plan_word(value: str | None) -> str | None:
+def check_plan(value: str | None) -> str | None:
     """A word of ``--plan``, or typer.BadParameter."""
     tiers = [plan.tier for plan in Plan]
     if value is not None and value not in tiers:
@@ -63,7 +63,7 @@ def plan_word(value: str | None) -> str | None:
     return value
 
 
-def chosen_checks(only: Sequence[str], ignore: Sequence[str]) -> frozenset[str]:
+def choose_checks(only: Sequence[str], ignore: Sequence[str]) -> frozenset[str]:
     """The checks that ``--only`` and ``--ignore`` leave; Stop (2) for a word that is none."""
     for name in (*only, *ignore):
         if name not in CHECKS:
@@ -71,26 +71,26 @@ def chosen_checks(only: Sequence[str], ignore: Sequence[str]) -> frozenset[str]:
     return frozenset(only or CHECKS) - frozenset(ignore)
 
 
-def size_finding(size: int, plan: Plan | None) -> Finding | None:
+def check_size(size: int, plan: Plan | None) -> Finding | None:
     """What there is to say about ``size`` bytes: too many for ``plan``, or, if none is given, for the smaller plans."""
     if plan is not None:
         cap = PLAN_LIMITS[plan].stored_bytes
         if size <= cap:
             return None
-        shown, most = unlike_sizes(size, cap)
+        shown, most = format_distinct_sizes(size, cap)
         return Finding("size", "error", None, f"It has {shown}; the {plan.tier} plan stores files up to {most}.")
     fitting = next((plan for plan in Plan if size <= PLAN_LIMITS[plan].stored_bytes), None)
     if fitting is None or fitting is Plan.FREE:  # what no plan stores was refused before
         return None
-    return Finding("size", "note", None, f"It has {human_size(size)}, which needs the {fitting.tier} plan.")
+    return Finding("size", "note", None, f"It has {format_size(size)}, which needs the {fitting.tier} plan.")
 
 
-class Report:
+class LintReport:
     """Tells of the findings that ``verdict`` asks for, and keeps count of them by level."""
 
-    def __init__(self, context: "Context", verdict: Verdict) -> None:
+    def __init__(self, context: "Context", verdict: LintCriteria) -> None:
         self._ctx = context
-        self._printer = context.emitter(FOUND)
+        self._printer = context.emitter(FINDING_SPEC)
         self._verdict = verdict
         self._rows: list[Row] = []
         self._counts: Counter[str] = Counter()
@@ -116,7 +116,7 @@ class Report:
         failure = errors.describe(self._ctx, error)
         self._ctx.err(f"error: {failure.detail}", "error")
         if self._printer.format in ("json", "jsonl"):
-            self._rows.append({"path": path, "error": errors.as_json(self._ctx, failure)})
+            self._rows.append({"path": path, "error": errors.build_error_object(self._ctx, failure)})
 
     def say(self, text: str) -> None:
         """A remark for people."""
@@ -127,7 +127,7 @@ class Report:
         if not self._printer.for_people:
             self._printer.emit(self._rows)
             return
-        told = [_number(self._counts[level], level) for level in reversed(LEVELS) if self._counts[level]]
+        told = [_format_count(self._counts[level], level) for level in reversed(LEVELS) if self._counts[level]]
         files = "1 file" if self._files == 1 else f"{self._files} files"
         self._ctx.note(f"{', '.join(told) or 'nothing found'} in {files}")
 
@@ -138,7 +138,7 @@ class Report:
         return ExitCode.CHECK_FAILED if failed else ExitCode.OK
 
     def _asked_for(self, found: Sequence[Finding], size: int) -> list[Finding]:
-        measured = size_finding(size, self._verdict.plan)
+        measured = check_size(size, self._verdict.plan)
         every = [*([] if measured is None else [measured]), *found]
         return [each for each in every if each.check in self._verdict.checks]
 
@@ -147,16 +147,16 @@ class Report:
         self._counts.update(row["level"] for row in rows if row.get("after") != GONE)
         self._rows += rows
         if self._printer.for_people:
-            for line in _drawn(path, rows, self._ctx):
+            for line in _render_file(path, rows, self._ctx):
                 self._ctx.print(line)
             self._ctx.flush()
 
 
-def _number(count: int, level: str) -> str:
+def _format_count(count: int, level: str) -> str:
     return f"{count} {level}{'' if count == 1 else 's'}"
 
 
-def _drawn(path: str, rows: Sequence[Row], context: "Context") -> Iterator[str]:
+def _render_file(path: str, rows: Sequence[Row], context: "Context") -> Iterator[str]:
     """The findings about one file, each check with its advice below the last of its findings."""
     screen = context.out_screen
     yield screen.paint("bold", clean(path))
@@ -164,10 +164,10 @@ def _drawn(path: str, rows: Sequence[Row], context: "Context") -> Iterator[str]:
         yield f"  {screen.paint('ok', screen.glyph('✓'))} nothing found"
     last = {row["check"]: at for at, row in enumerate(rows)}
     for at, row in enumerate(rows):
-        yield from _finding(row, context, with_fix=last[row["check"]] == at)
+        yield from _render_finding(row, context, with_fix=last[row["check"]] == at)
 
 
-def _finding(row: Row, context: "Context", *, with_fix: bool) -> Iterator[str]:
+def _render_finding(row: Row, context: "Context", *, with_fix: bool) -> Iterator[str]:
     import textwrap
 
     screen = context.out_screen

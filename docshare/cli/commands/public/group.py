@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 import typer
 
 from docshare.cli.commands import qr as codes
-from docshare.cli.commands.public.upload import SHARED, upload
+from docshare.cli.commands.public.upload import PUBLIC_UPLOAD_SPEC, upload
 from docshare.cli.framework.app import App
-from docshare.cli.framework.connection import make_stranger
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.connection import make_anonymous_client
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from docshare.client import Client
 
 app = App("What needs no account: facts of a link, sharing where that is allowed.")
-app.command("upload", spec=SHARED)(upload)
+app.command("upload", spec=PUBLIC_UPLOAD_SPEC)(upload)
 
 _LINK_HELP = "A share link of any server; or a UUID, short id or slug of the server in effect."
-_EMBEDDED = re.compile(r"/embed/([0-9A-Za-z-]+)")  # how the frame of an oEmbed document names the id
-_UNKNOWN = "Check the link: it is unknown there, revoked or deleted."
-_FACTS = (
+_EMBED_ID = re.compile(r"/embed/([0-9A-Za-z-]+)")  # how the frame of an oEmbed document names the id
+_UNKNOWN_LINK_HINT = "Check the link: it is unknown there, revoked or deleted."
+_METADATA_FIELDS = (
     "shortId", "originalName", "size", "totalPages", "viewerMode", "allowDownload", "protected", "requireEmail",
     "deleteAt", "shareUrl", "reason", "why", "endedAt",
 )  # fmt: skip  # the last three are all that is told of a dead link, besides its name
@@ -46,16 +46,16 @@ _METADATA = Spec(
         Column("deleteAt", "expires", kind="moment"),
     ),
     plain=("shareUrl", "originalName", "size", "totalPages"),
-    fields=_FACTS,
+    fields=_METADATA_FIELDS,
     id="shortId",
 )
 
 
-def _ended(row: Mapping[str, Any], _: Context) -> Iterator[str]:
+def _render_end(row: Mapping[str, Any], _: Context) -> Iterator[str]:
     yield clean(" ".join(str(row[key]) for key in ("reason", "endedAt") if key in row))
 
 
-_DEAD = Spec(plain=("reason", "endedAt"), fields=_FACTS, id="reason", human=_ended)
+_ENDED_SPEC = Spec(plain=("reason", "endedAt"), fields=_METADATA_FIELDS, id="reason", human=_render_end)
 _OEMBED = Spec(
     table=(
         Column("title", "title", role="bold"),
@@ -71,12 +71,12 @@ _OEMBED = Spec(
     ),
     id="html",
 )  # fmt: skip
-_CODE = Spec(plain=("url",), fields=("path",), id="url")
+_QR_SPEC = Spec(plain=("url",), fields=("path",), id="url")
 
-Link = Annotated[str, typer.Argument(metavar="LINK", help=_LINK_HELP)]
+LinkArgument = Annotated[str, typer.Argument(metavar="LINK", help=_LINK_HELP)]
 
 
-class Target(NamedTuple):
+class LinkAddress(NamedTuple):
     """A link taken apart: ``base`` address of its server (None: the server in effect) and the ``name`` behind it."""
 
     base: str | None
@@ -89,7 +89,7 @@ class Target(NamedTuple):
 
 
 @app.command("metadata", spec=_METADATA)
-def metadata(link: Link) -> ExitCode:
+def metadata(link: LinkArgument) -> ExitCode:
     """Show the public facts of a link: name, size, pages, what it asks for.
 
     Nothing is counted as a view. A link that has ended is shown as its end, "expired" or "burned" and since when, and
@@ -100,15 +100,15 @@ def metadata(link: Link) -> ExitCode:
       docshare public metadata https://docs.example.com/aB3dE5fG7hJ9
       docshare public metadata aB3dE5fG7hJ9 --json
     """
-    ctx = current()
+    ctx = current_context()
     printer = ctx.emitter(_METADATA)
-    client, name = _client(ctx, link)
+    client, name = _resolve_link(ctx, link)
     try:
-        printer.emit(_facts(client, name))
+        printer.emit(_fetch_metadata(client, name))
     except Refused as refusal:
         if refusal.code != "gone" or "reason" not in refusal.extra:
             raise
-        ctx.emit(refusal.extra, _DEAD)
+        ctx.emit(refusal.extra, _ENDED_SPEC)
         return ExitCode.GONE
     return ExitCode.OK
 
@@ -128,17 +128,17 @@ def oembed(
       docshare public oembed https://docs.example.com/q3-report
       docshare public oembed https://docs.example.com/q3-report --json | jq -r .html
     """
-    ctx = current()
+    ctx = current_context()
     printer = ctx.emitter(_OEMBED)
-    target = _target(link)
-    client = make_stranger(ctx, target.base)
+    target = _parse_link(link)
+    client = make_anonymous_client(ctx, target.base)
     url = link if target.base else f"{client.base_url}/{target.name}"
     printer.emit(client.public.oembed(url, max_width=max_width, max_height=max_height))
 
 
-@app.command("qr", spec=_CODE)
+@app.command("qr", spec=_QR_SPEC)
 def qr(
-    link: Link,
+    link: LinkArgument,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="F.png", help="Save a PNG; '-' is stdout.")
     ] = None,
@@ -151,64 +151,64 @@ def qr(
       docshare public qr https://docs.example.com/aB3dE5fG7hJ9
       docshare public qr https://docs.example.com/aB3dE5fG7hJ9 -o code.png
     """
-    ctx = current()
+    ctx = current_context()
     codes.require_png(output)
     if output == "-" and ctx.stdout_tty:
         raise Stop(ExitCode.USAGE, "a PNG is not for a terminal", hint="Redirect stdout, or leave out -o.")
-    printer = ctx.emitter(codes.SAVED if output else _CODE)
-    client, name = _client(ctx, link)
+    printer = ctx.emitter(codes.SAVED_SPEC if output else _QR_SPEC)
+    client, name = _resolve_link(ctx, link)
     if output == "-":
         ctx.write(client.public.qr(name))
     elif output is not None:
-        codes.save(Path(output), client.public.qr(name))
+        codes.save_png(Path(output), client.public.qr(name))
         printer.emit({"path": output})
     else:
-        shown = f"{_facts(client, name)['shareUrl']}?via=qr"
+        shown = f"{_fetch_metadata(client, name)['shareUrl']}?via=qr"
         if printer.natural:
-            codes.draw(ctx, shown, invert=invert)
+            codes.draw_code(ctx, shown, invert=invert)
         else:
             printer.emit({"url": shown})
 
 
-def _client(ctx: Context, link: str) -> tuple["Client", str]:
+def _resolve_link(ctx: Context, link: str) -> tuple["Client", str]:
     """A client of the link's server, and the id behind the link. A slug is looked up by oEmbed, which alone knows it.
     Stop (2) for what is no link, Stop (3) for a slug that the server does not tell of."""
-    target = _target(link)
+    target = _parse_link(link)
     if target.base is None and "/" in target.name:
         raise Stop(
             ExitCode.USAGE, f"{link!r} is no share link", hint=f"LINK is {_LINK_HELP[0].lower()}{_LINK_HELP[1:]}"
         )
-    client = make_stranger(ctx, target.base)
-    return client, target.name if target.is_id else _id_of(client, link if target.base else target.name)
+    client = make_anonymous_client(ctx, target.base)
+    return client, target.name if target.is_id else _look_up_slug(client, link if target.base else target.name)
 
 
-def _id_of(client: "Client", slug: str) -> str:
+def _look_up_slug(client: "Client", slug: str) -> str:
     url = slug if "://" in slug else f"{client.base_url}/{slug}"
     try:
         told = client.public.oembed(url)
     except Refused as refusal:
         if refusal.status == 404:
-            refusal.hint = f"{_UNKNOWN} Of a link that has ended only its UUID or short id tells more."
+            refusal.hint = f"{_UNKNOWN_LINK_HINT} Of a link that has ended only its UUID or short id tells more."
         raise
-    found = _EMBEDDED.search(str(told.get("html", "")))
+    found = _EMBED_ID.search(str(told.get("html", "")))
     if found is None:
-        raise Stop(ExitCode.NOT_FOUND, f"the server does not say which document {slug!r} is", hint=_UNKNOWN)
+        raise Stop(ExitCode.NOT_FOUND, f"the server does not say which document {slug!r} is", hint=_UNKNOWN_LINK_HINT)
     return found[1]
 
 
-def _facts(client: "Client", name: str) -> dict[str, Any]:
+def _fetch_metadata(client: "Client", name: str) -> dict[str, Any]:
     try:
         return client.public.metadata(name)
     except Refused as refusal:
         if refusal.status == 404:
-            refusal.hint = _UNKNOWN
+            refusal.hint = _UNKNOWN_LINK_HINT
         raise
 
 
-def _target(link: str) -> Target:
+def _parse_link(link: str) -> LinkAddress:
     """Take ``link`` apart. Stop (2) for what cannot be one."""
     if not link.startswith(("http://", "https://")):
-        return Target(None, link)
+        return LinkAddress(None, link)
     try:
         parts = urlsplit(link)
     except ValueError as error:
@@ -216,4 +216,4 @@ def _target(link: str) -> Target:
     folder, _, name = parts.path.rpartition("/")
     if not name or not parts.netloc:
         raise Stop(ExitCode.USAGE, f"{link!r} is no share link")
-    return Target(f"{parts.scheme}://{parts.netloc}{folder.removesuffix('/embed')}", name)
+    return LinkAddress(f"{parts.scheme}://{parts.netloc}{folder.removesuffix('/embed')}", name)

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.commands.upload.new_version import one_item
-from docshare.cli.framework.bulk import planned
-from docshare.cli.framework.connection import make_stranger
-from docshare.cli.framework.context import Context, current
-from docshare.cli.framework.dry_run import Sending
+from docshare.cli.commands.upload.new_version import read_item
+from docshare.cli.framework.bulk import print_requests
+from docshare.cli.framework.connection import make_anonymous_client
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import DryRunSend
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
-from docshare.cli.local.secret_file import new_secret_file
+from docshare.cli.local.secret_file import create_secret_file
 from docshare.cli.terminal import progress
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean
@@ -24,7 +24,7 @@ from docshare.client.errors import Refused
 _TOKENS = ("claimToken", "manageToken")
 
 
-def _told(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     yield context.out_screen.paint("bold", clean(str(row["shareUrl"])))
     for name, use in zip(_TOKENS, ("to take it over", "to change its settings"), strict=True):
         if name in row:
@@ -33,11 +33,11 @@ def _told(row: Mapping[str, Any], context: Context) -> Iterator[str]:
         yield context.out_screen.paint("warn", "The two tokens are shown this once.")
 
 
-SHARED = Spec(
+PUBLIC_UPLOAD_SPEC = Spec(
     plain=("shareUrl", *_TOKENS),
     fields=("uuid", "shortId", "message", "warning", "leftOut"),
     id="shortId",
-    human=_told,
+    human=_render_row,
     once=("shareUrl", *_TOKENS),
 )
 
@@ -49,7 +49,7 @@ def upload(
         Path | None, typer.Option("--tokens-out", metavar="F", help="Write both tokens to this new file, as JSON.")
     ] = None,
     no_check: Annotated[bool, typer.Option("--no-check", help="Send it unseen.")] = False,
-    dry_run: Sending = False,
+    dry_run: DryRunSend = False,
 ) -> ExitCode:
     """Share a document without an account, where the server allows it.
 
@@ -63,33 +63,35 @@ def upload(
       docshare public upload leaflet.pdf --url https://docs.example.com
       docshare public upload leaflet.pdf --tokens-out tokens.json
     """
-    ctx = current()
-    printer = ctx.emitter(SHARED)
+    ctx = current_context()
+    printer = ctx.emitter(PUBLIC_UPLOAD_SPEC)
     with ExitStack() as held:
-        item = one_item(ctx, path, name, held, check=not no_check)
+        item = read_item(ctx, path, name, held, check=not no_check)
         if dry_run:
-            return planned(ctx, [("POST", "/api/files", f"file={item.name} ({item.size} bytes)")])
-        kept = held.enter_context(new_secret_file(tokens_out)) if tokens_out else None
-        result = _sent(ctx, item)
+            return print_requests(ctx, [("POST", "/api/files", f"file={item.name} ({item.size} bytes)")])
+        kept = held.enter_context(create_secret_file(tokens_out)) if tokens_out else None
+        result = _send(ctx, item)
         if result.get("leftOut"):
-            from docshare.cli.commands.upload.rows import left_out
+            from docshare.cli.commands.upload.rows import describe_omitted_pictures
 
-            ctx.warn(left_out(item.path, result["leftOut"]))
+            ctx.warn(describe_omitted_pictures(item.path, result["leftOut"]))
         if kept is not None:
             kept.keep(json.dumps({token: result[token] for token in _TOKENS}))
             result = {key: value for key, value in result.items() if key not in _TOKENS}
-    cache.remember_last(ctx, result)
+    cache.remember_last_upload(ctx, result)
     printer.emit(result)
     return ExitCode.OK
 
 
-def _sent(ctx: Context, item: Any) -> dict[str, Any]:
-    from docshare.cli.commands.upload.send import reporter
+def _send(ctx: Context, item: Any) -> dict[str, Any]:
+    from docshare.cli.commands.upload.send import make_progress_callback
 
-    with make_stranger(ctx) as client, progress.shown(ctx, item.name, item.size) as bar:
+    with make_anonymous_client(ctx) as client, progress.show_progress(ctx, item.name, item.size) as bar:
         try:
             with item.open() as source:
-                return client.public.upload(source, item.name, progress=reporter(bar, item.size, item.name))
+                return client.public.upload(
+                    source, item.name, progress=make_progress_callback(bar, item.size, item.name)
+                )
         except Refused as refusal:
             if refusal.status == 404:
                 refusal.hint = "This server takes nothing without an account. Sign in: docshare auth login"

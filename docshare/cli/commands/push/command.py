@@ -8,34 +8,34 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN
 from docshare.cli.terminal.output import Spec
-from docshare.cli.terminal.text import clean, human_size
+from docshare.cli.terminal.text import clean, format_size
 
 app = App()
 
 
-def _lines(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     screen = context.out_screen
     yield screen.paint("bold", clean(str(row["url"])))
     if not context.options.quiet:
-        facts = [str(row["status"]), str(row["path"]), human_size(row["size"])]
+        facts = [str(row["status"]), str(row["path"]), format_size(row["size"])]
         facts += [f"version {row['contentVersion']}"] if "contentVersion" in row else []
         yield screen.paint("dim", f" {screen.glyph('·')} ".join(map(clean, facts)))
 
 
-_PUSHED = Spec(
+_PUSH_SPEC = Spec(
     plain=("url",),
     fields=("status", "uuid", "shortId", "shareUrl", "contentVersion", "slug", "path", "size", "sha256"),
     id="shortId",
-    human=_lines,
+    human=_render_row,
     once=("url",),
 )
 
 
-@app.command("push", spec=_PUSHED)
+@app.command("push", spec=_PUSH_SPEC)
 def push(
     path: Annotated[str, typer.Argument(metavar="FILE", help="The document; '-' is stdin.")],
     slug: Annotated[
@@ -75,13 +75,13 @@ def push(
       url=$(docshare push build/manual.pdf --manifest shared.jsonl)
       make-report | docshare push - --name report.pdf --slug nightly
     """
-    from docshare.cli.commands.push.inputs import checked_slug, item_of, ledger_at
+    from docshare.cli.commands.push.inputs import open_manifest, parse_slug, read_item
     from docshare.cli.commands.push.run import Pusher
     from docshare.cli.framework import bulk
-    from docshare.cli.framework.sources import digest_of
+    from docshare.cli.framework.sources import compute_digest
     from docshare.cli.local import cache
 
-    ctx = current()
+    ctx = current_context()
     if slug is None and manifest is None:
         raise Stop(
             ExitCode.USAGE, "by what shall the document be known?", hint="Give --slug NAME or --manifest F.jsonl."
@@ -90,21 +90,21 @@ def push(
         raise Stop(ExitCode.USAGE, "a manifest knows documents by their path, and '-' (stdin) has none")
     if (fail_on or ignore) and not lint:
         raise Stop(ExitCode.USAGE, "--fail-on and --ignore are about --lint, which is not given")
-    printer = ctx.emitter(_PUSHED)
+    printer = ctx.emitter(_PUSH_SPEC)
     with ExitStack() as held:
-        item = item_of(ctx, path, name, held)
+        item = read_item(ctx, path, name, held)
         if lint:
             from docshare.cli.commands.lint.command import require_clean
 
             require_clean(ctx, [item], fail_on, ignore or ())
-        ledger = None if manifest is None else ledger_at(manifest, held)
+        ledger = None if manifest is None else open_manifest(manifest, held)
         client = held.enter_context(ctx.client())
         pusher = Pusher(
-            ctx, client, item, digest_of(item), slug=checked_slug(slug), ledger=ledger, keep_anchors=keep_anchors
+            ctx, client, item, compute_digest(item), slug=parse_slug(slug), ledger=ledger, keep_anchors=keep_anchors
         )
         if dry_run:
-            return bulk.planned(ctx, pusher.planned())
+            return bulk.print_requests(ctx, pusher.planned())
         row = pusher.run()
-    cache.remember_last(ctx, row)
+    cache.remember_last_upload(ctx, row)
     printer.emit(row)
     return ExitCode.OK

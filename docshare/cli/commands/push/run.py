@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.browse import checked_link
-from docshare.cli.commands.upload.manifest import Entry, Manifest
-from docshare.cli.commands.upload.send import at_file_limit, reporter
+from docshare.cli.commands.browse import require_share_link
+from docshare.cli.commands.upload.manifest import Entry, UploadManifest
+from docshare.cli.commands.upload.send import is_at_file_limit, make_progress_callback
 from docshare.cli.framework.arguments import base_of
-from docshare.cli.framework.dry_run import as_json
+from docshare.cli.framework.dry_run import format_json
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.sources import Item, plan_of, within_plan
+from docshare.cli.framework.sources import Item, check_plan_limits, fetch_plan
 from docshare.cli.terminal import progress
 from docshare.client.errors import ClientError, Refused
 from docshare.contract.plans import Plan
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_TRIES = 3  # against others who push the same name at the same time
-_PAUSE = 1.0  # seconds
+_MAX_ATTEMPTS = 3  # against others who push the same name at the same time
+_RETRY_DELAY = 1.0  # seconds
 # The API does not say whose the slug is.
-_TAKEN = (
+_SLUG_CONFLICT_HINT = (
     "Somebody else may have this slug, or a file of yours in the trash, which keeps its own: bring that back with "
     "docshare files restore FILE. A file deleted with docshare rm FILE --purge frees its slug at once."
 )
-_KEEPING = "?clearAnchors=false"
-_KEPT = ("uuid", "shortId", "shareUrl", "contentVersion")
+_KEEP_ANCHORS_QUERY = "?clearAnchors=false"
+_RESULT_KEYS = ("uuid", "shortId", "shareUrl", "contentVersion")
 
 
 def is_current(known: Mapping[str, Any], digest: str, entry: Mapping[str, Any] | None) -> bool:
@@ -50,7 +50,7 @@ def has_expired(known: Mapping[str, Any], now: int) -> bool:
     return expiry is not None and expiry <= now
 
 
-def expired(known: Mapping[str, Any], advice: str) -> Stop:
+def expired_error(known: Mapping[str, Any], advice: str) -> Stop:
     """The refusal (8) to change a file whose link has ended; ``advice`` leads to the line that deletes it."""
     return Stop(
         ExitCode.GONE,
@@ -60,26 +60,26 @@ def expired(known: Mapping[str, Any], advice: str) -> Stop:
     )
 
 
-def uploaded(context: "Context", client: "Client", item: Item) -> Row:
+def upload_with_progress(context: "Context", client: "Client", item: Item) -> Row:
     """The upload result of ``item``, sent with a bar. Stop (2) if the plan does not store so much; Refused knows
     whether the account holds as many files as it may."""
-    (item,) = within_plan(client, [item])
+    (item,) = check_plan_limits(client, [item])
     if item.refusal is not None:
         raise item.refusal
     try:
-        return _sent(context, item, lambda file, report: client.files.upload(file, item.name, progress=report))
+        return _send(context, item, lambda file, report: client.files.upload(file, item.name, progress=report))
     except Refused as refusal:
-        refusal.at_file_limit = refusal.code == "forbidden" and at_file_limit(client)
+        refusal.at_file_limit = refusal.code == "forbidden" and is_at_file_limit(client)
         raise
     except OSError as error:
         why = f"{item.path} cannot be read: {error.strerror or error}"
         raise Stop(ExitCode.USAGE, why, code="local_file") from error
 
 
-def _sent(context: "Context", item: Item, send: Callable[..., Row]) -> Row:
+def _send(context: "Context", item: Item, send: Callable[..., Row]) -> Row:
     """The answer to the document, sent by ``send(file, report)``."""
-    with progress.shown(context, item.name, item.size) as bar, item.open() as file:
-        return send(file, reporter(bar, item.size, item.name))
+    with progress.show_progress(context, item.name, item.size) as bar, item.open() as file:
+        return send(file, make_progress_callback(bar, item.size, item.name))
 
 
 class Pusher:
@@ -94,7 +94,7 @@ class Pusher:
         digest: str,
         *,
         slug: str | None,
-        ledger: Manifest | None,
+        ledger: UploadManifest | None,
         keep_anchors: bool,
     ) -> None:
         self._ctx = context
@@ -109,12 +109,14 @@ class Pusher:
         """Method, path and body of each request that ``run`` would send; none if there is nothing to do."""
         known = self._known()
         path = f"/api/v1/files/{'{uuid}' if known is None else known['uuid']}"
-        place = "/api/v1/files" if known is None else f"{path}/content{_KEEPING if self._keep_anchors else ''}"
+        place = (
+            "/api/v1/files" if known is None else f"{path}/content{_KEEP_ANCHORS_QUERY if self._keep_anchors else ''}"
+        )
         requests = [("POST", place, f"file={self._item.name} ({self._item.size} bytes)")]
         if known is not None and is_current(known, self._digest, self._entry()):
             requests.clear()
         if self._slug is not None and (known is None or known.get("slug") != self._slug):
-            requests.append(("PUT", f"{path}/settings", as_json({"slug": self._slug})))
+            requests.append(("PUT", f"{path}/settings", format_json({"slug": self._slug})))
         return requests
 
     def run(self) -> Row:
@@ -123,7 +125,7 @@ class Pusher:
         Another push of the same name at the same time is waited for and joined, so that there is one file in the end.
         Raises Stop for an expired link (8) or a plan without slugs (6), and what the client raises.
         """
-        for left in reversed(range(_TRIES)):
+        for left in reversed(range(_MAX_ATTEMPTS)):
             known = self._known()
             try:
                 row = self._created() if known is None else self._updated(known)
@@ -133,9 +135,9 @@ class Pusher:
                 if refusal.code != "conflict" or not left:
                     raise
                 if known is None and self._known() is None:
-                    refusal.hint = _TAKEN
+                    refusal.hint = _SLUG_CONFLICT_HINT
                     raise
-                self._ctx.sleep(_PAUSE)
+                self._ctx.sleep(_RETRY_DELAY)
         if self._ledger is not None and row["status"] != "unchanged":
             self._ledger.add(row, self._ctx.now())
         return row
@@ -161,10 +163,10 @@ class Pusher:
 
     def _updated(self, known: Row) -> Row:
         if has_expired(known, self._ctx.now()):
-            raise expired(known, "Delete it, then push again")
+            raise expired_error(known, "Delete it, then push again")
         status, file = "unchanged", known
         if not is_current(known, self._digest, self._entry()):
-            status, file = "replaced", {**known, **_sent(self._ctx, self._item, self._replace(known["uuid"]))}
+            status, file = "replaced", {**known, **_send(self._ctx, self._item, self._replace(known["uuid"]))}
         if self._slug is not None and known.get("slug") != self._slug:
             self._client.settings.write(known["uuid"], {"slug": self._slug})
         return self._row(status, file)
@@ -172,7 +174,7 @@ class Pusher:
     def _created(self) -> Row:
         if self._slug is not None:
             self._require_pro()
-        made = uploaded(self._ctx, self._client, self._item)
+        made = upload_with_progress(self._ctx, self._client, self._item)
         if self._slug is not None:
             try:
                 self._client.settings.write(made["uuid"], {"slug": self._slug})
@@ -183,7 +185,7 @@ class Pusher:
 
     def _require_pro(self) -> None:
         """Stop (6) before anything is sent that could not get its name."""
-        plan = plan_of(self._client)
+        plan = fetch_plan(self._client)
         if plan is not None and plan < Plan.PRO:
             raise Stop(
                 ExitCode.PLAN,
@@ -204,8 +206,8 @@ class Pusher:
             self._ctx.warn(f"an upload without its name stays behind; delete it: docshare rm {uuid} --purge")
 
     def _row(self, status: str, file: Mapping[str, Any]) -> Row:
-        kept: Row = {key: file[key] for key in _KEPT if key in file}
-        link = checked_link(file)
+        kept: Row = {key: file[key] for key in _RESULT_KEYS if key in file}
+        link = require_share_link(file)
         url = link if self._slug is None else f"{base_of(link)}/{self._slug}"
         named = {} if self._slug is None else {"slug": self._slug}
         facts = {"path": self._item.path, "size": self._item.size, "sha256": self._digest}

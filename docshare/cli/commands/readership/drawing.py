@@ -7,11 +7,11 @@ is missing is left out, what is unknown is printed as names and values.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.readership.sections import BREAKDOWNS, HEAD, SUMMARY, flat, hidden
-from docshare.cli.commands.readership.sessions import amount, columns, number
+from docshare.cli.commands.readership.sections import BREAKDOWNS, HEADER_KEYS, SUMMARY, describe_upgrade, flatten
+from docshare.cli.commands.readership.sessions import build_session_columns, format_number, read_number
 from docshare.cli.terminal import table
-from docshare.cli.terminal.charts import bar, shades, sparkline
-from docshare.cli.terminal.output import Column, cell
+from docshare.cli.terminal.charts import draw_bar, draw_shades, draw_sparkline
+from docshare.cli.terminal.output import Column, format_cell
 from docshare.cli.terminal.text import cell_width, clean, clip
 from docshare.contract.limits import REPORT_SESSIONS
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-_MOST_ROWS = 10
-_WIDEST_BAR = 40  # cells
-_WIDEST_LABEL = 32
+_MAX_ROWS = 10
+_MAX_BAR_WIDTH = 40  # cells
+_MAX_LABEL_WIDTH = 32
 _DAYS = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
 _HOURS = 24
-_SHARE = len("100.0 %")
+_PERCENT_WIDTH = len("100.0 %")
 _DURATIONS = frozenset({"avgTimeMs", "medianTimeMs"})
-_SHARES = frozenset({"completionRate", "backTurnShare"})
+_PERCENTAGES = frozenset({"completionRate", "backTurnShare"})
 
 _VARIANTS = (
     Column("label", "LABEL", role="bold", flexible=True),
@@ -45,38 +45,38 @@ _TAPS = (
 )
 
 
-def drawn(report: Row, keys: Sequence[str], file: str, context: "Context") -> Iterator[str]:
+def render_report(report: Row, keys: Sequence[str], file: str, context: "Context") -> Iterator[str]:
     """The lines for ``keys`` of ``report``, the header before and what the plan hides behind them. ``file``: how the
     user named it."""
-    yield from _header(report, context)
+    yield from _render_header(report, context)
     for key in keys:
-        if key not in HEAD:
+        if key not in HEADER_KEYS:
             yield from _Section(report, key, file, context).lines()
-    above = hidden(report)
+    above = describe_upgrade(report)
     if above:
         yield ""
         yield context.out_screen.paint("dim", above)
 
 
-def _header(report: Row, context: "Context") -> Iterator[str]:
+def _render_header(report: Row, context: "Context") -> Iterator[str]:
     screen = context.out_screen
     file = report.get("file")
     facts: Row = file if isinstance(file, Mapping) else {}
     name = screen.paint("bold", clean(str(facts.get("originalName", "")))) if facts.get("originalName") else ""
     plan = f"plan {clean(str(report['tier']))}" if "tier" in report else ""
-    words = (name, plan, _window(report, facts))
+    words = (name, plan, _describe_page_range(report, facts))
     yield f" {screen.glyph('·')} ".join(word for word in words if word)
 
 
-def _window(report: Row, file: Row) -> str:
+def _describe_page_range(report: Row, file: Row) -> str:
     """``pages 3-9 shown (7)``, while only a part of the document is."""
-    size = int(number(report, "effectivePages"))
+    size = int(read_number(report, "effectivePages"))
     if file.get("pageRangeEmpty"):
         return "no pages shown: the page range is not part of this version"
     if not size:
         return ""
     pages = file.get("pageRange")
-    first = int(number(pages, "from")) if isinstance(pages, Mapping) else 0
+    first = int(read_number(pages, "from")) if isinstance(pages, Mapping) else 0
     return f"pages {first}-{first + size - 1} shown ({size})" if first else f"{size} pages shown"
 
 
@@ -118,30 +118,34 @@ class _Section:
         return drawers.get(self._key, (object, lambda value: self._tree()))
 
     def _summary(self, summary: Row) -> Iterator[str]:
-        known = [Column(key, title, **_kind(key)) for key, title in SUMMARY.items() if key in summary]
+        known = [Column(key, title, **_column_options(key)) for key, title in SUMMARY.items() if key in summary]
         strange = [Column(key, clean(key)) for key in summary if key not in SUMMARY]
-        yield from table.pairs([*known, *strange], summary, self._ctx)
+        yield from table.render_pairs([*known, *strange], summary, self._ctx)
 
     def _views(self, days: list[Row]) -> Iterator[str]:
         if not days:
             return
-        counts = [number(day, "count") for day in days]
-        told = f"{amount(sum(counts))}"
+        counts = [read_number(day, "count") for day in days]
+        told = f"{format_number(sum(counts))}"
         if any(counts):
             best = days[counts.index(max(counts))]
-            told += f", most on {clean(str(best.get('day')))}: {amount(max(counts))}"
+            told += f", most on {clean(str(best.get('day')))}: {format_number(max(counts))}"
         yield self._title("views", f"the last {len(days)} days")
-        yield f"{sparkline(counts, self._screen)}  {told}"
+        yield f"{draw_sparkline(counts, self._screen)}  {told}"
 
     def _funnel(self, pages: list[Row]) -> Iterator[str]:
         rows = [
-            (f"page {cell(row.get('page'))}", number(row, "reached"), f"{amount(number(row, 'pct'))} %")
+            (
+                f"page {format_cell(row.get('page'))}",
+                read_number(row, "reached"),
+                f"{format_number(read_number(row, 'pct'))} %",
+            )
             for row in pages
         ]
         yield from self._bars("funnel", rows, "sessions that got to a page", ends=True)
 
     def _breakdown(self, rows: list[Row]) -> Iterator[str]:
-        bars = [(clean(str(row.get("label", ""))), number(row, "count"), "") for row in rows]
+        bars = [(clean(str(row.get("label", ""))), read_number(row, "count"), "") for row in rows]
         yield from self._bars(BREAKDOWNS[self._key], bars)
 
     def _bars(
@@ -151,33 +155,33 @@ class _Section:
         if not rows:
             return
         yield self._title(title, remark)
-        cut = ends and len(rows) > _MOST_ROWS
-        shown = [*rows[: _MOST_ROWS - 1], rows[-1]] if cut else rows[:_MOST_ROWS]
+        cut = ends and len(rows) > _MAX_ROWS
+        shown = [*rows[: _MAX_ROWS - 1], rows[-1]] if cut else rows[:_MAX_ROWS]
         mark = self._screen.glyph("…")
-        labels = [clip(label, _WIDEST_LABEL, mark) for label, _, _ in shown]
+        labels = [clip(label, _MAX_LABEL_WIDTH, mark) for label, _, _ in shown]
         wide = max(map(cell_width, labels))
-        digits = max(len(amount(value)) for _, value, _ in shown)
+        digits = max(len(format_number(value)) for _, value, _ in shown)
         room = self._screen.width - wide - digits - max(len(words) for _, _, words in shown) - 6
         largest = max(value for _, value, _ in rows)
         for at, (label, (_, value, words)) in enumerate(zip(labels, shown, strict=True), 1):
-            if cut and at == _MOST_ROWS:
+            if cut and at == _MAX_ROWS:
                 yield from self._more(len(rows), "")
-            drawn = bar(value, largest, max(min(room, _WIDEST_BAR), 1), self._screen)
-            padded = f"{label}{' ' * (wide - cell_width(label))}  {amount(value):>{digits}}"
-            share = f"  {words:>{_SHARE}}" if words else ""
+            drawn = draw_bar(value, largest, max(min(room, _MAX_BAR_WIDTH), 1), self._screen)
+            padded = f"{label}{' ' * (wide - cell_width(label))}  {format_number(value):>{digits}}"
+            share = f"  {words:>{_PERCENT_WIDTH}}" if words else ""
             yield f"{padded}{share}  {self._screen.paint('id', drawn)}".rstrip()
         if not cut:
             yield from self._more(len(rows), "")
 
     def _times(self, rows: list[Row]) -> Iterator[str]:
-        counts = {(number(row, "dow"), number(row, "hour")): number(row, "count") for row in rows}
+        counts = {(read_number(row, "dow"), read_number(row, "hour")): read_number(row, "count") for row in rows}
         largest = max(counts.values(), default=0)
         if not largest:
             return
         yield self._title("times", "day and hour in UTC")
         yield self._screen.paint("dim", "     " + "".join(f"{hour:<6}" for hour in range(0, _HOURS, 6)).rstrip())
         for day in (*range(1, 7), 0):
-            line = shades([counts.get((day, hour), 0) for hour in range(_HOURS)], largest, self._screen)
+            line = draw_shades([counts.get((day, hour), 0) for hour in range(_HOURS)], largest, self._screen)
             yield f"{_DAYS[day]}  {line}"
 
     def _sessions(self, rows: list[Row]) -> Iterator[str]:
@@ -185,20 +189,23 @@ class _Section:
         known = variants if isinstance(variants, list) else []
         labels = {str(row.get("uuid")): str(row["label"]) for row in known if isinstance(row, dict) and "label" in row}
         see = f"docshare readership sessions {self._file}"
-        yield from self._table("sessions", columns(labels), rows, see, self._all_sessions(len(rows)))
+        yield from self._table("sessions", build_session_columns(labels), rows, see, self._all_sessions(len(rows)))
 
     def _all_sessions(self, listed: int) -> int:
         """How many sessions there are; the report holds the newest of them only."""
         summary = self._report.get("summary")
         if listed < REPORT_SESSIONS or not isinstance(summary, Mapping):
             return listed
-        return max(listed, int(number(summary, "totalSessions")))
+        return max(listed, int(read_number(summary, "totalSessions")))
 
     def _contacts(self, rows: list[Row]) -> Iterator[str]:
         fields = [row["fields"] for row in rows if isinstance(row.get("fields"), Mapping)]
         names = dict.fromkeys(str(name) for each in fields for name in each)
         shown = [Column("createdAt", "WHEN", kind="when")]
-        shown += [Column(f"fields.{name}", clean(name).upper(), flexible=True, show=_field(name)) for name in names]
+        shown += [
+            Column(f"fields.{name}", clean(name).upper(), flexible=True, show=_make_field_getter(name))
+            for name in names
+        ]
         yield from self._table("contacts", tuple(shown), rows, f"docshare events list --type gate --file {self._file}")
 
     def _button(self, taps: int) -> Iterator[str]:
@@ -215,17 +222,17 @@ class _Section:
         if not rows:
             return
         yield self._title(title)
-        yield from table.lines(shown, rows[:_MOST_ROWS], self._ctx)
+        yield from table.render_table(shown, rows[:_MAX_ROWS], self._ctx)
         yield from self._more(total or len(rows), see)
 
     def _more(self, count: int, see: str) -> Iterator[str]:
-        if count > _MOST_ROWS:
-            words = f"{self._screen.glyph('…')}and {count - _MOST_ROWS} more"
+        if count > _MAX_ROWS:
+            words = f"{self._screen.glyph('…')}and {count - _MAX_ROWS} more"
             yield self._screen.paint("dim", words + (f": {clean(see)}" if see else ""))
 
     def _tree(self) -> Iterator[str]:
         """Whatever it is, as names and values."""
-        leaves = [(clean(row.key), cell(row.value)) for row in flat(self._report, (self._key,))]
+        leaves = [(clean(row.key), format_cell(row.value)) for row in flatten(self._report, (self._key,))]
         if not leaves:
             return
         yield self._title(clean(self._key))
@@ -244,11 +251,11 @@ def _is_regular(value: Any) -> bool:
     return not isinstance(value, list) or all(isinstance(row, Mapping) for row in value)
 
 
-def _kind(key: str) -> dict[str, Any]:
+def _column_options(key: str) -> dict[str, Any]:
     if key in _DURATIONS:
         return {"kind": "duration"}
-    return {"show": lambda row: f"{amount(number(row, key))} %"} if key in _SHARES else {}
+    return {"show": lambda row: f"{format_number(read_number(row, key))} %"} if key in _PERCENTAGES else {}
 
 
-def _field(name: str) -> Callable[[Row], str]:
-    return lambda row: cell(row["fields"].get(name)) if isinstance(row.get("fields"), Mapping) else ""
+def _make_field_getter(name: str) -> Callable[[Row], str]:
+    return lambda row: format_cell(row["fields"].get(name)) if isinstance(row.get("fields"), Mapping) else ""

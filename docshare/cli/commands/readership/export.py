@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.readership.sessions import SESSION_COLUMNS, objects, owner_only
-from docshare.cli.commands.variants.export import csv_text
+from docshare.cli.commands.readership.sessions import SESSION_COLUMNS, explain_forbidden, read_objects
+from docshare.cli.commands.variants.export import format_variants_csv
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.terminal.output import Column, Spec, csv_line
+from docshare.cli.terminal.output import Column, Spec, format_csv_line
 from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
 
@@ -26,9 +26,9 @@ app = App()
 _PAGE_COLUMNS = ("pageNumber", "views", "avgDurationMs", "backTurns")
 _NOTE_COLUMNS = ("uuid", "createdAt", "author", "pageNumber", "public", "body", "viewer", "contentVersion")
 _RECEIPT_COLUMNS = ("confirmedAt", "name", "viewer", "contentVersion")
-_LACKING = (403, 404)  # below the plan, or a server without that route
+_SKIPPABLE_STATUSES = (403, 404)  # below the plan, or a server without that route
 
-EXPORTED = Spec(
+EXPORT_SPEC = Spec(
     table=(
         Column("path", "FILE", role="bold"),
         Column("bytes", "SIZE", kind="size"),
@@ -39,7 +39,7 @@ EXPORTED = Spec(
 )
 
 
-@app.command("export", spec=EXPORTED)
+@app.command("export", spec=EXPORT_SPEC)
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     output: Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="The folder to write to.")],
@@ -57,35 +57,35 @@ def export(
       docshare readership export @last -o readers
       docshare readership export slug:offer -o readers --force --strict
     """
-    ctx = current()
-    printer = ctx.emitter(EXPORTED)
+    ctx = current_context()
+    printer = ctx.emitter(EXPORT_SPEC)
     folder = Path(output)
     client = ctx.client()
-    name = FileNames(ctx, client).one(file)
-    makers = _makers(ctx, client, name)
+    name = FileResolver(ctx, client).one(file)
+    makers = _build_exporters(ctx, client, name)
     standing = [str(folder / each) for each in makers if (folder / each).exists()]
     if standing and not force:
         raise Stop(ExitCode.USAGE, f"{standing[0]} exists", hint="Overwrite it with --force.")
-    rows = [{"path": str(folder / each), **_kept(folder / each, make)} for each, make in makers.items()]
+    rows = [{"path": str(folder / each), **_export_file(folder / each, make)} for each, make in makers.items()]
     printer.emit(rows)
     if ctx.stderr_tty:
         ctx.note("these files hold personal data of your readers")
     return ExitCode.PARTIAL if strict and any("skipped" in row for row in rows) else ExitCode.OK
 
 
-def _makers(ctx: Context, client: "Client", name: str) -> dict[str, Callable[[], str | bytes]]:
+def _build_exporters(ctx: Context, client: "Client", name: str) -> dict[str, Callable[[], str | bytes]]:
     """Name of each file -> what makes its content. All but the report may be refused."""
     report: dict[str, Any] = {}
     raw = ctx.options.raw_csv
 
     def whole() -> str:
-        with owner_only():
+        with explain_forbidden():
             report.update(client.readership.report(name))
         return json.dumps(report, ensure_ascii=False, indent=2) + "\n"
 
     def variants() -> str:
-        reading = {str(row.get("uuid")): row for row in objects(report, "variants")}
-        return csv_text(client.variants.list(name), reading, raw=raw)
+        reading = {str(row.get("uuid")): row for row in read_objects(report, "variants")}
+        return format_variants_csv(client.variants.list(name), reading, raw=raw)
 
     @cache
     def feedback() -> Mapping[str, Any]:
@@ -93,23 +93,23 @@ def _makers(ctx: Context, client: "Client", name: str) -> dict[str, Callable[[],
 
     return {
         "readership.json": whole,
-        "pages.csv": lambda: _table(_PAGE_COLUMNS, objects(client.readership.pages(name), "pages"), raw=raw),
-        "sessions.csv": lambda: _table(SESSION_COLUMNS, client.readership.sessions_after(name), raw=raw),
-        "notes.csv": lambda: _table(_NOTE_COLUMNS, objects(feedback(), "notes"), raw=raw),
-        "receipts.csv": lambda: _table(_RECEIPT_COLUMNS, objects(feedback(), "receipts"), raw=raw),
+        "pages.csv": lambda: _format_csv(_PAGE_COLUMNS, read_objects(client.readership.pages(name), "pages"), raw=raw),
+        "sessions.csv": lambda: _format_csv(SESSION_COLUMNS, client.readership.sessions_after(name), raw=raw),
+        "notes.csv": lambda: _format_csv(_NOTE_COLUMNS, read_objects(feedback(), "notes"), raw=raw),
+        "receipts.csv": lambda: _format_csv(_RECEIPT_COLUMNS, read_objects(feedback(), "receipts"), raw=raw),
         "marks.csv": lambda: client.readership.marks_csv(name),
         "annotations.csv": lambda: client.readership.annotations_csv(name),
         "variants.csv": variants,
     }
 
 
-def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, raw: bool) -> str:
+def _format_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, raw: bool) -> str:
     """``rows`` as CSV below a header line. ``raw``: cells that look like formulas stay as they are."""
     cells = (columns, *([row.get(column) for column in columns] for row in rows))
-    return "".join(f"{csv_line(line, raw=raw)}\n" for line in cells)
+    return "".join(f"{format_csv_line(line, raw=raw)}\n" for line in cells)
 
 
-def _kept(path: Path, make: Callable[[], str | bytes]) -> dict[str, Any]:
+def _export_file(path: Path, make: Callable[[], str | bytes]) -> dict[str, Any]:
     """Write what ``make`` gives to ``path``; ``{bytes}``, or ``{skipped: why}``. Without the report there is nothing to
     export, so its refusal is the command's."""
     from docshare.cli.local.storage import replace_file
@@ -117,7 +117,7 @@ def _kept(path: Path, make: Callable[[], str | bytes]) -> dict[str, Any]:
     try:
         content = make()
     except Refused as refusal:
-        if refusal.status not in _LACKING or path.suffix == ".json":
+        if refusal.status not in _SKIPPABLE_STATUSES or path.suffix == ".json":
             raise
         return {"skipped": clean(refusal.detail)}
     data = content.encode() if isinstance(content, str) else content

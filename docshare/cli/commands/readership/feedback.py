@@ -6,10 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.commands.readership.sessions import File, amount, number, objects, owner_only
+from docshare.cli.commands.readership.sessions import (
+    FileArgument,
+    explain_forbidden,
+    format_number,
+    read_number,
+    read_objects,
+)
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Emitter, Spec
 from docshare.contract.rounding import half_up
@@ -20,12 +26,12 @@ Row = Mapping[str, Any]
 
 _STDOUT = "-"
 _KINDS = ("pick", "maybe", "reject")
-_PERSONAL = "this is personal data of your readers"
+_PRIVACY_NOTE = "this is personal data of your readers"
 
-Output = Annotated[
+OutputOption = Annotated[
     str | None, typer.Option("--output", "-o", metavar="F", help="Write the server's CSV here; '-' is stdout.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
 
 MARKS = Spec(
     plain=("page", "identity", "mark"),
@@ -45,7 +51,7 @@ ANNOTATIONS = Spec(
         Column("page", "PAGE", role="bold"),
         Column("identity", "WHO", flexible=True),
         Column("note", "NOTE", flexible=True),
-        Column("rect", "WHERE", rank=2, show=lambda row: _place(row.get("rect"))),
+        Column("rect", "WHERE", rank=2, show=lambda row: _format_rect(row.get("rect"))),
         Column("createdAt", "WHEN", kind="when", rank=1),
     ),
     plain=("page", "uuid", "identity", "rect", "note", "createdAt"),
@@ -69,7 +75,7 @@ NOTES = Spec(
 
 
 @app.command("marks", spec=MARKS)
-def marks(file: File, output: Output = None, force: Force = False) -> None:
+def marks(file: FileArgument, output: OutputOption = None, force: ForceOption = False) -> None:
     """Show which pages readers picked, rejected or were not sure about.
 
     [Pro] A pipe gets one line per mark: tab-separated page, identity, mark. --format csv and -o give the server's own
@@ -80,34 +86,34 @@ def marks(file: File, output: Output = None, force: Force = False) -> None:
       docshare readership marks @last
       docshare readership marks slug:offer -o marks.csv
     """
-    ctx = current()
+    ctx = current_context()
     printer = ctx.emitter(MARKS)
     client = ctx.client()
-    name = FileNames(ctx, client).one(file)
-    if _csv(ctx, printer, output, force, lambda: client.readership.marks_csv(name)):
+    name = FileResolver(ctx, client).one(file)
+    if _write_csv(ctx, printer, output, force, lambda: client.readership.marks_csv(name)):
         return
-    with owner_only():
+    with explain_forbidden():
         answer = client.readership.marks(name)
-    rows = list(_each_mark(answer))
+    rows = list(_list_marks(answer))
     if printer.for_people:
-        ctx.emit(list(_by_page(answer, rows)), _MARKED_PAGES)
+        ctx.emit(list(_group_by_page(answer, rows)), _MARKED_PAGES)
     else:
-        printer.emit(answer if _as_sent(ctx, printer) else rows)
-    _say_personal(ctx, rows)
+        printer.emit(answer if _is_raw_json(ctx, printer) else rows)
+    _print_privacy_note(ctx, rows)
 
 
-def _each_mark(answer: Row) -> Iterator[Row]:
+def _list_marks(answer: Row) -> Iterator[Row]:
     found = [
         {"page": each.get("page"), "identity": viewer.get("identity"), "mark": each.get("mark")}
-        for viewer in objects(answer, "viewers")
-        for each in objects(viewer, "marks")
+        for viewer in read_objects(answer, "viewers")
+        for each in read_objects(viewer, "marks")
     ]
-    return iter(sorted(found, key=lambda row: number(row, "page")))
+    return iter(sorted(found, key=lambda row: read_number(row, "page")))
 
 
-def _by_page(answer: Row, rows: Sequence[Row]) -> Iterator[Row]:
+def _group_by_page(answer: Row, rows: Sequence[Row]) -> Iterator[Row]:
     """The counted pages, each with who said what, and the totals below them."""
-    for page in objects(answer, "pages"):
+    for page in read_objects(answer, "pages"):
         said = [f"{row['identity']} {row['mark']}" for row in rows if row["page"] == page.get("page")]
         yield {**page, "who": ", ".join(said)}
     totals = answer.get("totals")
@@ -116,7 +122,7 @@ def _by_page(answer: Row, rows: Sequence[Row]) -> Iterator[Row]:
 
 
 @app.command("annotations", spec=ANNOTATIONS)
-def annotations(file: File, output: Output = None, force: Force = False) -> None:
+def annotations(file: FileArgument, output: OutputOption = None, force: ForceOption = False) -> None:
     """Show what readers wrote on the pages.
 
     [Pro] A pipe gets one line per annotation: tab-separated page, uuid, identity, rect, note, createdAt. A place is
@@ -128,30 +134,34 @@ def annotations(file: File, output: Output = None, force: Force = False) -> None
       docshare readership annotations @last
       docshare readership annotations slug:offer --format csv > annotations.csv
     """
-    ctx = current()
+    ctx = current_context()
     printer = ctx.emitter(ANNOTATIONS)
     client = ctx.client()
-    name = FileNames(ctx, client).one(file)
-    if _csv(ctx, printer, output, force, lambda: client.readership.annotations_csv(name)):
+    name = FileResolver(ctx, client).one(file)
+    if _write_csv(ctx, printer, output, force, lambda: client.readership.annotations_csv(name)):
         return
-    with owner_only():
+    with explain_forbidden():
         answer = client.readership.annotations(name)
     rows = [
-        {"page": page.get("page"), **each} for page in objects(answer, "pages") for each in objects(page, "annotations")
+        {"page": page.get("page"), **each}
+        for page in read_objects(answer, "pages")
+        for each in read_objects(page, "annotations")
     ]
-    printer.emit(answer if _as_sent(ctx, printer) else rows)
-    _say_personal(ctx, rows)
+    printer.emit(answer if _is_raw_json(ctx, printer) else rows)
+    _print_privacy_note(ctx, rows)
 
 
-def _place(rect: Any) -> str:
+def _format_rect(rect: Any) -> str:
     if not isinstance(rect, Mapping):
         return ""
-    left, top, width, height = (amount(half_up(number(rect, side) * 100)) for side in ("x", "y", "width", "height"))
+    left, top, width, height = (
+        format_number(half_up(read_number(rect, side) * 100)) for side in ("x", "y", "width", "height")
+    )
     return f"{left},{top} {width}x{height} %"
 
 
 @app.command("notes", spec=NOTES)
-def notes(file: File) -> None:
+def notes(file: FileArgument) -> None:
     """Show the notes of readers, and who confirmed the receipt.
 
     [Pro] Oldest first. Private notes are for you alone; public ones are shown to every reader. Readers choose the
@@ -163,29 +173,29 @@ def notes(file: File) -> None:
       docshare readership notes @last
       docshare readership notes slug:offer --json | jq '.receipts[].name'
     """
-    ctx = current()
+    ctx = current_context()
     printer = ctx.emitter(NOTES)
     client = ctx.client()
-    with owner_only():
-        answer = client.readership.feedback(FileNames(ctx, client).one(file))
-    rows = sorted(_notes_and_receipts(answer), key=lambda row: str(row["at"]))
-    printer.emit(answer if _as_sent(ctx, printer) else rows)
-    _say_personal(ctx, rows)
+    with explain_forbidden():
+        answer = client.readership.feedback(FileResolver(ctx, client).one(file))
+    rows = sorted(_merge_feedback(answer), key=lambda row: str(row["at"]))
+    printer.emit(answer if _is_raw_json(ctx, printer) else rows)
+    _print_privacy_note(ctx, rows)
 
 
-def _notes_and_receipts(answer: Row) -> Iterator[dict[str, Any]]:
-    for row in objects(answer, "notes"):
+def _merge_feedback(answer: Row) -> Iterator[dict[str, Any]]:
+    for row in read_objects(answer, "notes"):
         visible = "everybody" if row.get("public") else "you"
         yield {"kind": "note", "at": row.get("createdAt"), "visible": visible, **row}
-    for row in objects(answer, "receipts"):
+    for row in read_objects(answer, "receipts"):
         yield {"kind": "receipt", "at": row.get("confirmedAt"), "author": row.get("name"), **row}
 
 
-def _as_sent(ctx: Context, printer: Emitter) -> bool:
+def _is_raw_json(ctx: Context, printer: Emitter) -> bool:
     return printer.format == "json" and not ctx.options.fields
 
 
-def _csv(ctx: Context, printer: Emitter, output: str | None, force: bool, fetch: Callable[[], bytes]) -> bool:
+def _write_csv(ctx: Context, printer: Emitter, output: str | None, force: bool, fetch: Callable[[], bytes]) -> bool:
     """Hand out the server's own CSV if that is what was asked for; whether it was. Stop (2) for a file in the way."""
     given = ctx.options.format
     if output is not None and given not in (None, "csv"):
@@ -194,7 +204,7 @@ def _csv(ctx: Context, printer: Emitter, output: str | None, force: bool, fetch:
         return False
     if output not in (None, _STDOUT) and not force and Path(str(output)).exists():
         raise Stop(ExitCode.USAGE, f"{output} exists", hint="Overwrite it with --force.")
-    with owner_only():
+    with explain_forbidden():
         content = fetch()
     if output in (None, _STDOUT):
         ctx.write(content)
@@ -204,10 +214,10 @@ def _csv(ctx: Context, printer: Emitter, output: str | None, force: bool, fetch:
         replace_file(Path(str(output)), content, private=True)
         ctx.note(f"saved {output}")
     if ctx.stderr_tty:
-        ctx.note(_PERSONAL)
+        ctx.note(_PRIVACY_NOTE)
     return True
 
 
-def _say_personal(ctx: Context, rows: Sequence[Row]) -> None:
+def _print_privacy_note(ctx: Context, rows: Sequence[Row]) -> None:
     if rows and ctx.stderr_tty:
-        ctx.note(_PERSONAL)
+        ctx.note(_PRIVACY_NOTE)

@@ -2,20 +2,36 @@
 
 from docshare.cli.framework.app import App, Stub
 
-_READ, _LEFT, _WHOLE = "How it was read", "What readers left", "The whole of it"
-_ROWS, _FEEDBACK = "docshare.cli.commands.readership.pages_and_sessions", "docshare.cli.commands.readership.feedback"
+_READING_GROUP, _FEEDBACK_GROUP, _EXPORT_GROUP = "How it was read", "What readers left", "The whole of it"
+_ROWS_MODULE, _FEEDBACK_MODULE = (
+    "docshare.cli.commands.readership.pages_and_sessions",
+    "docshare.cli.commands.readership.feedback",
+)
 _STUBS = (
-    Stub("show", "docshare.cli.commands.readership.show", _READ, "Show the readership report of a file."),
-    Stub("pages", _ROWS, _READ, "Show how each page was read.", "pages"),
-    Stub("sessions", _ROWS, _READ, "List every session in which a file was read.", "sessions"),
-    Stub("marks", _FEEDBACK, _LEFT, "Show which pages readers picked, rejected or were not sure about.", "marks"),
-    Stub("annotations", _FEEDBACK, _LEFT, "Show what readers wrote on the pages.", "annotations"),
-    Stub("notes", _FEEDBACK, _LEFT, "Show the notes of readers, and who confirmed the receipt.", "notes"),
-    Stub("export", "docshare.cli.commands.readership.export", _WHOLE, "Write the readership of a file into a folder."),
+    Stub("show", "docshare.cli.commands.readership.show", _READING_GROUP, "Show the readership report of a file."),
+    Stub("pages", _ROWS_MODULE, _READING_GROUP, "Show how each page was read.", "pages"),
+    Stub("sessions", _ROWS_MODULE, _READING_GROUP, "List every session in which a file was read.", "sessions"),
+    Stub(
+        "marks",
+        _FEEDBACK_MODULE,
+        _FEEDBACK_GROUP,
+        "Show which pages readers picked, rejected or were not sure about.",
+        "marks",
+    ),
+    Stub("annotations", _FEEDBACK_MODULE, _FEEDBACK_GROUP, "Show what readers wrote on the pages.", "annotations"),
+    Stub(
+        "notes", _FEEDBACK_MODULE, _FEEDBACK_GROUP, "Show the notes of readers, and who confirmed the receipt.", "notes"
+    ),
+    Stub(
+        "export",
+        "docshare.cli.commands.readership.export",
+        _EXPORT_GROUP,
+        "Write the readership of a file into a folder.",
+    ),
     Stub(
         "report",
         "docshare.cli.commands.readership.report_file",
-        _WHOLE,
+        _EXPORT_GROUP,
         "Write the readership report of a file as one HTML file.",
     ),
 )

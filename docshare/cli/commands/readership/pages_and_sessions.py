@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.commands.events.selection import Since, parse_since
-from docshare.cli.commands.readership.sessions import File, labels_of, number, objects, owner_only, session_spec
+from docshare.cli.commands.readership.sessions import (
+    FileArgument,
+    build_session_spec,
+    explain_forbidden,
+    fetch_labels,
+    read_number,
+    read_objects,
+)
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.client.errors import Refused
@@ -22,11 +29,11 @@ Row = Mapping[str, Any]
 
 app = App()
 
-_BAR = 30  # cells
+_BAR_WIDTH = 30  # cells
 
 _PAGES = Spec(plain=("pageNumber", "views", "avgDurationMs", "backTurns"), fields=("totalPages", "pages"))
 
-_UNCOUNTED = session_spec({})._replace(
+_UNCOUNTED = build_session_spec({})._replace(
     table=(
         Column("startedAt", "STARTED", kind="when"),
         Column("class", "CLASS", role="bold"),
@@ -42,7 +49,7 @@ _UNCOUNTED = session_spec({})._replace(
 
 
 @app.command("pages", spec=_PAGES)
-def pages(file: File) -> None:
+def pages(file: FileArgument) -> None:
     """Show how each page was read.
 
     [Basic] Views, average time, and how often readers turned back to it. A pipe gets tab-separated pageNumber, views,
@@ -53,25 +60,25 @@ def pages(file: File) -> None:
       docshare readership pages @last
       docshare readership pages slug:offer --format csv > pages.csv
     """
-    ctx = current()
+    ctx = current_context()
     printer = ctx.emitter(_PAGES)
     client = ctx.client()
-    with owner_only():
-        answer = client.readership.pages(FileNames(ctx, client).one(file))
-    rows = objects(answer, "pages")
+    with explain_forbidden():
+        answer = client.readership.pages(FileResolver(ctx, client).one(file))
+    rows = read_objects(answer, "pages")
     if printer.for_people:
-        ctx.emit(rows, _pages_for_people(ctx, rows))
+        ctx.emit(rows, _build_pages_spec(ctx, rows))
     else:
         printer.emit(answer if printer.format == "json" and not ctx.options.fields else rows)
 
 
-def _pages_for_people(ctx: Context, rows: Sequence[Row]) -> Spec:
-    from docshare.cli.terminal.charts import bar
+def _build_pages_spec(ctx: Context, rows: Sequence[Row]) -> Spec:
+    from docshare.cli.terminal.charts import draw_bar
 
-    longest = max((number(row, "avgDurationMs") for row in rows), default=0)
+    longest = max((read_number(row, "avgDurationMs") for row in rows), default=0)
 
     def drawn(row: Row) -> str:
-        return bar(number(row, "avgDurationMs"), longest, _BAR, ctx.out_screen)
+        return draw_bar(read_number(row, "avgDurationMs"), longest, _BAR_WIDTH, ctx.out_screen)
 
     return Spec(
         table=(
@@ -84,9 +91,9 @@ def _pages_for_people(ctx: Context, rows: Sequence[Row]) -> Spec:
     )
 
 
-@app.command("sessions", spec=session_spec({}))
+@app.command("sessions", spec=build_session_spec({}))
 def sessions(
-    file: File,
+    file: FileArgument,
     since: Annotated[
         str | None, typer.Option(metavar="ID|TIME", help="Behind this id, or begun since 7d ago or a date.")
     ] = None,
@@ -108,17 +115,17 @@ def sessions(
       docshare readership sessions @last --uncounted
       docshare readership sessions slug:offer --since 7d --format jsonl | jq -r .email
     """
-    ctx = current()
+    ctx = current_context()
     if uncounted:
         _list_uncounted(ctx, file, since)
         return
-    printer = ctx.emitter(session_spec({}))
+    printer = ctx.emitter(build_session_spec({}))
     start = Since() if since is None else parse_since(since, ctx.now())
     client = ctx.client()
-    name = FileNames(ctx, client).one(file)
+    name = FileResolver(ctx, client).one(file)
     walk = client.readership.sessions_after(name, start.id or 0)
-    rows = (row for row in walk if start.at is None or _began(row) >= start.at)
-    with owner_only():
+    rows = (row for row in walk if start.at is None or _parse_start(row) >= start.at)
+    with explain_forbidden():
         if printer.format == "jsonl":
             for row in rows:
                 printer.row(row)
@@ -128,10 +135,10 @@ def sessions(
         printer.emit(found)
         return
     if found:
-        ctx.emit(found, session_spec(labels_of(client, name)))
+        ctx.emit(found, build_session_spec(fetch_labels(client, name)))
     else:
         printer.emit(found)
-    _note_unconfirmed(ctx, client, name)
+    _print_unconfirmed(ctx, client, name)
 
 
 def _list_uncounted(ctx: Context, file: str, since: str | None) -> None:
@@ -139,19 +146,19 @@ def _list_uncounted(ctx: Context, file: str, since: str | None) -> None:
         raise Stop(ExitCode.USAGE, "--uncounted lists the newest sessions and cannot be used with --since")
     printer = ctx.emitter(_UNCOUNTED)
     client = ctx.client()
-    with owner_only():
-        printer.emit(client.readership.uncounted_sessions(FileNames(ctx, client).one(file)))
+    with explain_forbidden():
+        printer.emit(client.readership.uncounted_sessions(FileResolver(ctx, client).one(file)))
 
 
-def _note_unconfirmed(ctx: Context, client: "Client", name: str) -> None:
+def _print_unconfirmed(ctx: Context, client: "Client", name: str) -> None:
     """Say on stderr how many opened the file without touching anything, where the server counts them."""
     try:
-        count = int(number(client.readership.report(name).get("summary") or {}, "unconfirmedSessions"))
+        count = int(read_number(client.readership.report(name).get("summary") or {}, "unconfirmedSessions"))
     except Refused:  # a comfort: the sessions are shown with or without it
         return
     if count:
         ctx.note(f"{count} opened it without touching anything and were not counted; list them with --uncounted")
 
 
-def _began(row: Row) -> int:
+def _parse_start(row: Row) -> int:
     return parse_instant(str(row.get("startedAt", ""))) or 0

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.files.download import SAVED
-from docshare.cli.commands.readership.sessions import owner_only
+from docshare.cli.commands.files.download import DOWNLOAD_SPEC
+from docshare.cli.commands.readership.sessions import explain_forbidden
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.client.errors import Refused
 from docshare.contract.features import operation_plan
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 app = App()
 
-REPORT_FILE = SAVED
-LARGEST = 100 * MB  # of a document that is fetched for its pictures
+REPORT_SPEC = DOWNLOAD_SPEC
+MAX_DOCUMENT_BYTES = 100 * MB  # of a document that is fetched for its pictures
 
 _STDOUT = "-"
 _TIERS = {plan.tier: plan for plan in Plan}
-_LACKING = (403, 404)  # below the plan, or a server without that route
+_SKIPPABLE_STATUSES = (403, 404)  # below the plan, or a server without that route
 
 
-@app.command("report", spec=REPORT_FILE)
-def report_file(
+@app.command("report", spec=REPORT_SPEC)
+def write_report(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="F.html", help="The file to write; '-' is stdout.")
@@ -55,14 +55,14 @@ def report_file(
       docshare readership report @last -o report.html --open
       docshare readership report slug:offer -o - --no-thumbnails > report.html
     """
-    ctx = current()
-    printer = ctx.emitter(REPORT_FILE)
-    _refuse_target(ctx, output, force=force, shown=open_)
+    ctx = current_context()
+    printer = ctx.emitter(REPORT_SPEC)
+    _check_target(ctx, output, force=force, shown=open_)
     client = ctx.client()
-    name = FileNames(ctx, client).one(file)
-    material = _material(ctx, client, name)
+    name = FileResolver(ctx, client).one(file)
+    material = _fetch_material(ctx, client, name)
     if not no_thumbnails:
-        material = replace(material, pictures=_pictures(ctx, client, name, material))
+        material = replace(material, pictures=_render_pictures(ctx, client, name, material))
     from docshare.report.standalone import document
 
     text = document(material, client.base_url)
@@ -72,10 +72,10 @@ def report_file(
     path = _store(output, text)
     printer.emit({"file": name, "path": str(path), "size": len(text.encode())})
     if open_:
-        _show(ctx, path)
+        _open_report(ctx, path)
 
 
-def _refuse_target(ctx: Context, output: str, *, force: bool, shown: bool) -> None:
+def _check_target(ctx: Context, output: str, *, force: bool, shown: bool) -> None:
     """Say so before anything is asked."""
     if output == _STDOUT:
         if shown:
@@ -86,12 +86,12 @@ def _refuse_target(ctx: Context, output: str, *, force: bool, shown: bool) -> No
         raise Stop(ExitCode.USAGE, f"{output} exists", hint="Overwrite it with --force.")
 
 
-def _material(ctx: Context, client: "Client", name: str) -> "Material":
+def _fetch_material(ctx: Context, client: "Client", name: str) -> "Material":
     """Everything the plan shows; without the report itself there is nothing."""
     from docshare.report import Material, is_empty
 
     reading = client.readership
-    with owner_only():
+    with explain_forbidden():
         answer = reading.report(name)
     tier = str(answer.get("tier", ""))
 
@@ -101,7 +101,7 @@ def _material(ctx: Context, client: "Client", name: str) -> "Material":
         try:
             return ask(name)
         except Refused as refusal:
-            if refusal.status not in _LACKING:
+            if refusal.status not in _SKIPPABLE_STATUSES:
                 raise
             ctx.note(f"left out: {refusal.detail}")
             return None
@@ -113,59 +113,62 @@ def _material(ctx: Context, client: "Client", name: str) -> "Material":
         marks=asked("readership.marks", reading.marks),
         annotations=asked("readership.annotations", reading.annotations),
         feedback=asked("readership.feedback", reading.feedback),
-        code=_code(client, name) if is_empty(answer) else None,
+        code=_fetch_qr_code(client, name) if is_empty(answer) else None,
     )
 
 
-def _code(client: "Client", name: str) -> str | None:
+def _fetch_qr_code(client: "Client", name: str) -> str | None:
     """The QR code of the link, with which a report without readers begins."""
     with suppress(Refused):
         return f"data:image/png;base64,{base64.b64encode(client.files.qr(name)).decode()}"
     return None
 
 
-def _pictures(ctx: Context, client: "Client", name: str, material: "Material") -> "dict[int, Picture]":
+def _render_pictures(ctx: Context, client: "Client", name: str, material: "Material") -> "dict[int, Picture]":
     """Pictures of the pages that the report shows, from the stored PDF, which lies in a private place meanwhile."""
-    from docshare.cli.commands.readership.thumbnails import thumbnails
+    from docshare.cli.commands.readership.thumbnails import render_thumbnails
     from docshare.cli.terminal import progress
     from docshare.report import pictured_pages
 
     wanted = pictured_pages(material)
-    if not wanted or not _small(ctx, material):
+    if not wanted or not _is_small_enough(ctx, material):
         return {}
     with tempfile.TemporaryDirectory(prefix="docshare-") as folder:
         path = Path(folder) / "document.pdf"
         try:
-            _fetch(ctx, client, name, path)
+            _download(ctx, client, name, path)
         except Refused as refusal:
             ctx.note(f"without pictures of the pages: {refusal.detail}")
             return {}
-        with progress.shown(ctx, "pages drawn", len(wanted), counted=True) as bar:
-            found = thumbnails(path, wanted, bar.at)
+        with progress.show_progress(ctx, "pages drawn", len(wanted), counted=True) as bar:
+            found = render_thumbnails(path, wanted, bar.at)
     if not found:
         ctx.note("without pictures of the pages: the document cannot be drawn here")
     return found
 
 
-def _small(ctx: Context, material: "Material") -> bool:
+def _is_small_enough(ctx: Context, material: "Material") -> bool:
     file = material.report.get("file")
     size = file.get("size") if isinstance(file, dict) else None
-    small = isinstance(size, int) and size <= LARGEST
+    small = isinstance(size, int) and size <= MAX_DOCUMENT_BYTES
     if not small:
         ctx.note("without pictures of the pages: the document is larger than 100 MB")
     return small
 
 
-def _fetch(ctx: Context, client: "Client", name: str, path: Path) -> None:
+def _download(ctx: Context, client: "Client", name: str, path: Path) -> None:
     from docshare.cli.terminal import progress
     from docshare.cli.terminal.text import clean
 
     content = client.files.content(name)
     got = 0
-    with open(path, "wb") as out, progress.shown(ctx, clean(content.filename or "document"), content.length) as bar:
+    with (
+        open(path, "wb") as out,
+        progress.show_progress(ctx, clean(content.filename or "document"), content.length) as bar,
+    ):
         for block in content.blocks:
             got += out.write(block)
-            if got > LARGEST:
+            if got > MAX_DOCUMENT_BYTES:
                 raise Stop(ExitCode.UNREACHABLE, "the server sends a larger document than it said")
             bar.at(got)
 
@@ -178,7 +181,7 @@ def _store(output: str, text: str) -> Path:
     return path
 
 
-def _show(ctx: Context, path: Path) -> None:
+def _open_report(ctx: Context, path: Path) -> None:
     from docshare.cli.commands.browse import may_open
 
     if not may_open(ctx) or not ctx.open_browser(path.resolve().as_uri()):

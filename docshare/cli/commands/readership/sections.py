@@ -7,9 +7,9 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract.features import REPORT_SECTIONS, REPORT_SUMMARY
 from docshare.contract.plans import Plan
 
-Report = Mapping[str, Any]
+ReportData = Mapping[str, Any]
 
-HEAD = ("tier", "file", "effectivePages")  # what the header of the drawing says
+HEADER_KEYS = ("tier", "file", "effectivePages")  # what the header of the drawing says
 
 BREAKDOWNS = {
     "countries": "countries",
@@ -89,18 +89,18 @@ class FlatRow(NamedTuple):
     value: Any
 
 
-def named(text: str) -> dict[str, tuple[str, ...]]:
+def parse_sections(text: str) -> dict[str, tuple[str, ...]]:
     """The words of ``--section`` and the keys of the report that each means."""
     return {word: SECTIONS.get(word, (word,)) for word in map(str.strip, text.split(","))}
 
 
-def chosen(text: str | None, report: Report) -> tuple[str, ...]:
+def select_keys(text: str | None, report: ReportData) -> tuple[str, ...]:
     """The keys of ``report`` that ``--section`` names, in the order of the report; all without it. A name may be a key
     of the report itself. Stop (2) for a word that is neither."""
     if text is None:
         return tuple(report)
     wanted: set[str] = set()
-    for word, keys in named(text).items():
+    for word, keys in parse_sections(text).items():
         if not set(keys) & (set(report) | set(REPORT_SECTIONS)):
             known = ", ".join(SECTIONS)
             raise Stop(ExitCode.USAGE, f"--section: no such section: {word!r}", hint=f"Use {known}.")
@@ -108,61 +108,63 @@ def chosen(text: str | None, report: Report) -> tuple[str, ...]:
     return tuple(key for key in report if key in wanted)
 
 
-def flat(report: Report, keys: Sequence[str]) -> Iterator[FlatRow]:
+def flatten(report: ReportData, keys: Sequence[str]) -> Iterator[FlatRow]:
     """The values under ``keys`` one by one; rows of a list are named by what tells them apart, or by their place."""
     for section in keys:
-        for key, value in _leaves(section, report[section]):
+        for key, value in _flatten_value(section, report[section]):
             yield FlatRow(section, key, value)
 
 
-def _leaves(section: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _flatten_value(section: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _joined(str(name), _leaves("", inner))
+            yield from _prefix_keys(str(name), _flatten_value("", inner))
     elif isinstance(value, list):
         for place, row in enumerate(value):
-            yield from _row_leaves(section, place, row)
+            yield from _flatten_row(section, place, row)
     else:
         yield "", value
 
 
-def _row_leaves(section: str, place: int, row: Any) -> Iterator[tuple[str, Any]]:
+def _flatten_row(section: str, place: int, row: Any) -> Iterator[tuple[str, Any]]:
     named = _ROW_KEYS.get(section, ())
     if not isinstance(row, Mapping) or not named or not all(key in row for key in named):
-        yield from _joined(str(place), _leaves("", row))
+        yield from _prefix_keys(str(place), _flatten_value("", row))
         return
     name = ".".join(str(row[key]) for key in named)
     rest = [key for key in row if key not in named]
     for key in rest:
-        yield from _joined(name, _leaves("", row[key]) if len(rest) == 1 else _joined(key, _leaves("", row[key])))
+        yield from _prefix_keys(
+            name, _flatten_value("", row[key]) if len(rest) == 1 else _prefix_keys(key, _flatten_value("", row[key]))
+        )
 
 
-def _joined(name: str, leaves: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+def _prefix_keys(name: str, leaves: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     return ((f"{name}.{key}" if key else name, value) for key, value in leaves)
 
 
-def hidden(report: Report) -> str:
+def describe_upgrade(report: ReportData) -> str:
     """What a better plan would add, in words; empty where nothing is hidden."""
-    told = ((plan, _needing(plan)) for plan in (Plan.BASIC, Plan.PRO) if _plan_of(report) < plan)
+    told = ((plan, _list_plan_sections(plan)) for plan in (Plan.BASIC, Plan.PRO) if _parse_plan(report) < plan)
     return "; ".join(f"{', '.join(words)} need{'s' * (len(words) == 1)} {plan.name.title()}" for plan, words in told)
 
 
-def withheld(text: str, report: Report) -> str:
+def describe_hidden_sections(text: str, report: ReportData) -> str:
     """Which of the sections that ``--section`` names the plan hides, and the plan they need; empty where none is."""
-    plan = _plan_of(report)
-    missing = [(word, keys[0]) for word, keys in named(text).items() if not set(keys) & set(report)]
+    plan = _parse_plan(report)
+    missing = [(word, keys[0]) for word, keys in parse_sections(text).items() if not set(keys) & set(report)]
     needed = [(word, REPORT_SECTIONS.get(key, Plan.FREE)) for word, key in missing]
     told = [f"{word} (needs {above.name.title()})" for word, above in needed if plan < above]
     return f"not in the report on this plan: {', '.join(told)}" if told else ""
 
 
-def _plan_of(report: Report) -> Plan:
+def _parse_plan(report: ReportData) -> Plan:
     try:
         return Plan.of(str(report.get("tier")))
     except KeyError:  # a plan of another server: what it hides is not known
         return Plan.PRO
 
 
-def _needing(plan: Plan) -> list[str]:
+def _list_plan_sections(plan: Plan) -> list[str]:
     numbers = [SUMMARY[key] for key, needed in REPORT_SUMMARY.items() if needed == plan]
     return [word for word, keys in SECTIONS.items() if REPORT_SECTIONS[keys[0]] == plan] + numbers

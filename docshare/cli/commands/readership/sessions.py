@@ -8,7 +8,7 @@ import typer
 
 from docshare.cli.framework.arguments import FILE_HELP
 from docshare.cli.terminal.output import Column, Spec
-from docshare.cli.terminal.text import clean, human_duration
+from docshare.cli.terminal.text import clean, format_duration
 from docshare.client.errors import Refused
 from docshare.contract.rounding import half_up
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 Labels = Mapping[str, str]
-File = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
+FileArgument = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
 
 SEEN_MS = 1_000  # Spec gap: Readership, defined. A page with at least one second was seen.
 
-_LARGEST = 2**63
+_MAX_NUMBER = 2**63
 SESSION_COLUMNS = (
     "id", "sessionId", "startedAt", "totalTimeMs", "pagesViewed", "country", "deviceType", "browser", "returning",
     "email", "name", "fromInvite", "variantUuid", "contentVersion", "pages",
@@ -30,7 +30,7 @@ SESSION_COLUMNS = (
 
 
 @contextmanager
-def owner_only() -> Iterator[None]:
+def explain_forbidden() -> Iterator[None]:
     """Say what a 403 can mean here. Spec: Readership. A foreign file is not hidden behind a 404 on these routes."""
     try:
         yield
@@ -40,26 +40,26 @@ def owner_only() -> Iterator[None]:
         raise
 
 
-def number(row: Row, key: str) -> float:
+def read_number(row: Row, key: str) -> float:
     """The number under ``key``; 0 where a server sends none that can be reckoned with."""
     value = row.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
-    return value if abs(value) <= _LARGEST else 0  # NaN is not either
+    return value if abs(value) <= _MAX_NUMBER else 0  # NaN is not either
 
 
-def objects(answer: Row, key: str) -> list[Row]:
+def read_objects(answer: Row, key: str) -> list[Row]:
     """The objects of the list under ``key``; none where a server sends anything else."""
     found = answer.get(key)
     return [row for row in found if isinstance(row, Mapping)] if isinstance(found, list) else []
 
 
-def amount(value: float) -> str:
+def format_number(value: float) -> str:
     """A number without needless decimals: ``12``, ``66.7``."""
     return str(int(value)) if value == int(value) else f"{half_up(value, 1):.1f}".removesuffix(".0")
 
 
-def who(row: Row, labels: Labels) -> str:
+def describe_reader(row: Row, labels: Labels) -> str:
     """Whom a session belongs to, as far as it is known: ``ann@example.com invited``, a name or an address as it was
     typed, or ``link of Ann Lee``, which anybody may have opened; empty for nobody known."""
     known = row.get("name") or row.get("email")
@@ -69,19 +69,19 @@ def who(row: Row, labels: Labels) -> str:
     return f"link of {label}" if label else ""
 
 
-def _seen(row: Row) -> str:
+def _describe_pages(row: Row) -> str:
     """How many pages were read, of how many: ``2 of 3``. A link can show fewer than the document has."""
-    seen, shown = amount(number(row, "pagesViewed")), number(row, "shownPages")
-    return f"{seen} of {amount(shown)}" if shown else seen
+    seen, shown = format_number(read_number(row, "pagesViewed")), read_number(row, "shownPages")
+    return f"{seen} of {format_number(shown)}" if shown else seen
 
 
-def columns(labels: Labels) -> tuple[Column, ...]:
+def build_session_columns(labels: Labels) -> tuple[Column, ...]:
     """The columns of a table of sessions. ``labels``: of variants, by UUID."""
     return (
         Column("startedAt", "STARTED", kind="when"),
-        Column("who", "READER", role="bold", flexible=True, show=lambda row: who(row, labels) or "-"),
+        Column("who", "READER", role="bold", flexible=True, show=lambda row: describe_reader(row, labels) or "-"),
         Column("totalTimeMs", "TIME", kind="duration"),
-        Column("pagesViewed", "PAGES", show=_seen),
+        Column("pagesViewed", "PAGES", show=_describe_pages),
         Column("contentVersion", "VERSION", rank=4),
         Column("returning", "AGAIN", kind="flag", rank=5),
         Column("country", "COUNTRY", rank=3),
@@ -91,7 +91,7 @@ def columns(labels: Labels) -> tuple[Column, ...]:
     )
 
 
-def labels_of(client: "Client", file: str) -> dict[str, str]:
+def fetch_labels(client: "Client", file: str) -> dict[str, str]:
     """The labels of the variants of ``file`` by UUID; none where the credential may not list them."""
     try:
         variants = client.variants.list(file)
@@ -100,16 +100,16 @@ def labels_of(client: "Client", file: str) -> dict[str, str]:
     return {str(row["uuid"]): str(row["label"]) for row in variants if row.get("uuid") and row.get("label")}
 
 
-def session_spec(labels: Labels) -> Spec:
+def build_session_spec(labels: Labels) -> Spec:
     """How sessions are printed, one or many. ``labels``: of variants, by UUID."""
 
     def human(row: Row, context: "Context") -> Iterator[str]:
         screen = context.out_screen
-        shown = number(row, "shownPages") or number(row, "pagesViewed")
-        pages = f"{_seen(row)} {'page' if shown == 1 else 'pages'}"
+        shown = read_number(row, "shownPages") or read_number(row, "pagesViewed")
+        pages = f"{_describe_pages(row)} {'page' if shown == 1 else 'pages'}"
         facts = (
-            who(row, labels) or "somebody",
-            f"read {pages} in {human_duration(int(number(row, 'totalTimeMs')))}",
+            describe_reader(row, labels) or "somebody",
+            f"read {pages} in {format_duration(int(read_number(row, 'totalTimeMs')))}",
             row.get("country"),
             row.get("deviceType"),
         )
@@ -117,5 +117,9 @@ def session_spec(labels: Labels) -> Spec:
         yield f"{told}  {screen.paint('dim', clean(str(row.get('sessionId', ''))))}"
 
     return Spec(
-        table=columns(labels), plain=SESSION_COLUMNS, id="sessionId", empty="nobody has read it yet", human=human
+        table=build_session_columns(labels),
+        plain=SESSION_COLUMNS,
+        id="sessionId",
+        empty="nobody has read it yet",
+        human=human,
     )

@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.commands.events.selection import parse_since
-from docshare.cli.commands.readership.sections import SECTIONS, TABLES, chosen, flat, named, withheld
-from docshare.cli.commands.readership.sessions import File, owner_only
+from docshare.cli.commands.readership.sections import (
+    SECTIONS,
+    TABLES,
+    describe_hidden_sections,
+    flatten,
+    parse_sections,
+    select_keys,
+)
+from docshare.cli.commands.readership.sessions import FileArgument, explain_forbidden
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Emitter, Spec
-from docshare.cli.terminal.text import seconds
+from docshare.cli.terminal.text import parse_duration
 from docshare.contract.features import REPORT_SECTIONS
 from docshare.contract.wire import instant
 
@@ -26,15 +33,15 @@ Row = Mapping[str, Any]
 app = App()
 
 _SHOW = Spec(fields=tuple(REPORT_SECTIONS))
-_LINES = Spec(plain=("section", "key", "value"))
-_FLAT = ("plain", "csv", "tsv")
+_FLAT_SPEC = Spec(plain=("section", "key", "value"))
+_FLAT_FORMATS = ("plain", "csv", "tsv")
 _SECTION_HELP = f"Only these, with commas: {', '.join(SECTIONS)}."
-_FRESH_SCREEN = "\x1b[H\x1b[2J"
+_CLEAR_SCREEN = "\x1b[H\x1b[2J"
 
 
 @app.command("show", spec=_SHOW)
 def show(
-    file: File,
+    file: FileArgument,
     section: Annotated[str | None, typer.Option(metavar="SECTION", help=_SECTION_HELP)] = None,
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="Days of views since 7d ago, or since a date.")
@@ -53,28 +60,28 @@ def show(
       docshare readership show slug:offer --section summary,sessions --watch 30s
       docshare readership show @last --section sessions --format csv > sessions.csv
     """
-    ctx = current()
-    view = _View(ctx, ctx.emitter(_SHOW), file, section, _first_day(ctx, since))
+    ctx = current_context()
+    view = _ReportPrinter(ctx, ctx.emitter(_SHOW), file, section, _parse_first_day(ctx, since))
     client = ctx.client()
-    name = FileNames(ctx, client).one(file)
+    name = FileResolver(ctx, client).one(file)
     if watch is None:
-        with owner_only():
+        with explain_forbidden():
             view.show(client.readership.report(name))
         return
-    _watch(ctx, client, name, view, seconds(watch))
+    _watch(ctx, client, name, view, parse_duration(watch))
 
 
-def _watch(ctx: Context, client: "Client", name: str, view: "_View", every: float) -> None:
-    from docshare.cli.framework.polling import LEAST_INTERVAL, Rounds, asked
+def _watch(ctx: Context, client: "Client", name: str, view: "_ReportPrinter", every: float) -> None:
+    from docshare.cli.framework.polling import MIN_INTERVAL, PollSchedule, poll
 
     ctx.endless = True
-    every = max(every, LEAST_INTERVAL)
-    with client.fork(retries=0) as poller, owner_only():
-        for report in asked(ctx, poller, lambda: poller.readership.report(name), Rounds(every, every)):
+    every = max(every, MIN_INTERVAL)
+    with client.fork(retries=0) as poller, explain_forbidden():
+        for report in poll(ctx, poller, lambda: poller.readership.report(name), PollSchedule(every, every)):
             view.show_again(report)
 
 
-def _first_day(ctx: Context, since: str | None) -> str:
+def _parse_first_day(ctx: Context, since: str | None) -> str:
     """The first day that ``--since`` leaves, as the report writes days; empty without it."""
     if since is None:
         return ""
@@ -84,7 +91,7 @@ def _first_day(ctx: Context, since: str | None) -> str:
     return instant(at)[:10]
 
 
-class _View:
+class _ReportPrinter:
     """How the reports of one command are printed. ``since``: the first day of the views to show."""
 
     def __init__(self, context: Context, printer: Emitter, file: str, section: str | None, since: str) -> None:
@@ -100,11 +107,11 @@ class _View:
         keys = self._keys(report)
         report = self._narrowed(report)
         if self._printer.for_people:
-            from docshare.cli.commands.readership.drawing import drawn
+            from docshare.cli.commands.readership.drawing import render_report
 
-            for line in drawn(report, keys, self._file, self._ctx):
+            for line in render_report(report, keys, self._file, self._ctx):
                 self._ctx.print(line)
-        elif self._printer.format in _FLAT and not self._reshaped:
+        elif self._printer.format in _FLAT_FORMATS and not self._reshaped:
             self._flat(report, keys)
         else:
             self._printer.emit({key: report[key] for key in keys})
@@ -112,7 +119,7 @@ class _View:
     def show_again(self, report: Row) -> None:
         """Print one report of many: on a cleared terminal, elsewhere behind the last."""
         if self._printer.for_people and self._ctx.env.get("TERM") != "dumb":
-            self._ctx.write(_FRESH_SCREEN)
+            self._ctx.write(_CLEAR_SCREEN)
         if self._printer.format == "json":  # one line each, so that a reader can tell them apart
             keys, report = self._keys(report), self._narrowed(report)
             self._printer.row({key: report[key] for key in keys})
@@ -128,19 +135,19 @@ class _View:
     def _keys(self, report: Row) -> tuple[str, ...]:
         """The keys to print. Which of the sections asked for the plan hides is told once; people see it in the
         drawing."""
-        keys = chosen(self._section, report)
-        above = withheld(self._section, report) if self._section else ""
+        keys = select_keys(self._section, report)
+        above = describe_hidden_sections(self._section, report) if self._section else ""
         if above and not self._told and not self._printer.for_people:
             self._ctx.note(above)
             self._told = True
         return keys
 
     def _flat(self, report: Row, keys: Sequence[str]) -> None:
-        asked = [key for means in named(self._section).values() for key in means] if self._section else []
+        asked = [key for means in parse_sections(self._section).values() for key in means] if self._section else []
         if self._printer.format != "plain" and len(asked) == 1 and asked[0] in TABLES:
             self._ctx.emit(report.get(asked[0], []), Spec(plain=TABLES[asked[0]]))
         else:
-            self._ctx.emit([row._asdict() for row in flat(report, keys)], _LINES)
+            self._ctx.emit([row._asdict() for row in flatten(report, keys)], _FLAT_SPEC)
 
     def _narrowed(self, report: Row) -> Row:
         days = report.get("viewsOverTime")

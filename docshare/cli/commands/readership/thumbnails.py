@@ -14,7 +14,7 @@ _WIDTH, _HEIGHT = 280, 560  # pixels; the first that a page fills decides
 _QUALITY = 62
 
 
-def thumbnails(path: Path, pages: Sequence[int], done: Callable[[int], None]) -> "dict[int, Picture]":
+def render_thumbnails(path: Path, pages: Sequence[int], done: Callable[[int], None]) -> "dict[int, Picture]":
     """The pages ``pages`` of the PDF at ``path`` as ``data:`` addresses of JPEGs, by number.
 
     ``done`` is told how many are through. Pages that cannot be drawn are left out, all of them if the document cannot
@@ -31,14 +31,14 @@ def thumbnails(path: Path, pages: Sequence[int], done: Callable[[int], None]) ->
         for count, number in enumerate(pages, 1):
             if number <= len(document):
                 with suppress(pypdfium2.PdfiumError, ValueError, MemoryError):
-                    found[number] = _picture(document[number - 1])
+                    found[number] = _render_page(document[number - 1])
             done(count)
     finally:
         document.close()
     return found
 
 
-def _picture(page: Any) -> "Picture":
+def _render_page(page: Any) -> "Picture":
     from docshare.report import Picture
 
     wide, tall = page.get_size()

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from docshare.cli.framework.admin_channel import ask, troubles_of_data
+from docshare.cli.framework.admin_channel import run_on_directory, translate_data_errors
 from docshare.cli.framework.app import App, TyperCommand
-from docshare.cli.framework.background import Errand, sleep_until, stopped_by_signals, throw_away
-from docshare.cli.framework.context import Context, activated, current
+from docshare.cli.framework.background import BackgroundTask, make_ephemeral_env, sleep_or_stop, trap_signals
+from docshare.cli.framework.context import Context, activate, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from docshare.server.services.accounts.accounts import FirstRun
     from docshare.server.store.instance import Owner
 
-_HERE = "127.0.0.1"
-_ANY_URL = "http://127.0.0.1"  # until the port is known
-_LOOPBACK = ("127.0.0.0/8", "::1/128", "localhost")
-_JOBS_KEY = "serve"
-_ERRAND_SECONDS = 30.0  # how long a command behind --exec may take to end after SIGTERM
-_TIDYING_SECONDS = 0.2  # how long the errand may take to clear its status line before anything is said below it
+_LOOPBACK_HOST = "127.0.0.1"
+_PLACEHOLDER_URL = "http://127.0.0.1"  # until the port is known
+_LOOPBACK_NETWORKS = ("127.0.0.0/8", "::1/128", "localhost")
+_API_KEY_NAME = "serve"
+_TASK_STOP_TIMEOUT_S = 30.0  # how long a command behind --exec may take to end after SIGTERM
+_CLEANUP_TIMEOUT_S = 0.2  # how long the errand may take to clear its status line before anything is said below it
 
 
 class ServeCommand(TyperCommand):
@@ -48,7 +48,7 @@ class ServeCommand(TyperCommand):
 app = App("Run the bundled server.")
 
 
-class Plan(NamedTuple):
+class ServeOptions(NamedTuple):
     """What ``serve`` was asked to do."""
 
     shares: tuple[Path, ...]
@@ -64,7 +64,7 @@ class Plan(NamedTuple):
     print_env: bool
 
 
-class Address(NamedTuple):
+class ServerAddress(NamedTuple):
     """A server: ``url`` on this host, the public ``base_url``, and an API key of its owner (may be empty)."""
 
     url: str
@@ -76,7 +76,7 @@ class Address(NamedTuple):
 def serve(
     files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Share these at once.")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Share the sample document that ships with docshare.")] = False,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = _HERE,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = _LOOPBACK_HOST,
     port: Annotated[
         int, typer.Option(metavar="N", help="Port to listen on; 0 takes a free one.", min=0, max=65535)
     ] = 8787,
@@ -114,7 +114,7 @@ def serve(
       docshare serve --demo --open
       docshare serve --ephemeral --port 0 --exec pytest -q
     """
-    ctx = current()
+    ctx = current_context()
     if log not in ("text", "json"):
         raise Stop(ExitCode.USAGE, f"--log is text or json, not '{log}'")
     if tier not in ("free", "basic", "pro"):
@@ -123,8 +123,8 @@ def serve(
         raise Stop(ExitCode.USAGE, "--exec names no command", hint="serve --ephemeral --exec pytest -q")
     if ephemeral and data is not None:
         raise Stop(ExitCode.USAGE, "--ephemeral makes its own data directory", hint="leave out --data")
-    plan = Plan(
-        shares=_shares(files or [], demo),
+    plan = ServeOptions(
+        shares=_check_files(files or [], demo),
         host=host,
         port=port,
         settings={"data_dir": data, "base_url": base_url, "threads": threads},
@@ -140,11 +140,11 @@ def serve(
     raise typer.Exit(_run(ctx, plan))
 
 
-def _shares(files: list[Path], demo: bool) -> tuple[Path, ...]:
-    from docshare.cli.framework.sources import checked, items_of
+def _check_files(files: list[Path], demo: bool) -> tuple[Path, ...]:
+    from docshare.cli.framework.sources import build_items, check_item
 
-    for item in items_of([str(path) for path in files], None, command="serve"):
-        refusal = checked(item, command="serve").refusal
+    for item in build_items([str(path) for path in files], None, command="serve"):
+        refusal = check_item(item, command="serve").refusal
         if refusal is not None:
             raise refusal
     if demo:
@@ -154,20 +154,20 @@ def _shares(files: list[Path], demo: bool) -> tuple[Path, ...]:
     return tuple(files)
 
 
-def _run(ctx: Context, plan: Plan) -> int:
+def _run(ctx: Context, plan: ServeOptions) -> int:
     with ExitStack() as stack:
-        stop = stack.enter_context(stopped_by_signals())
+        stop = stack.enter_context(trap_signals())
         if plan.ephemeral:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="docshare-"))
             plan.settings["data_dir"] = Path(folder) / "data"
-        config = _config(ctx, plan, _ANY_URL)
-        owner = _owner(config.data_dir)
+        config = _load_config(ctx, plan, _PLACEHOLDER_URL)
+        owner = _find_owner(config.data_dir)
         if owner is not None:
-            return _join(ctx, plan, config.data_dir, owner, stop)
-        return _host(ctx, plan, stack.enter_context(_started(ctx, plan)), stop)
+            return _share_through_owner(ctx, plan, config.data_dir, owner, stop)
+        return _run_server(ctx, plan, stack.enter_context(_start_server(ctx, plan)), stop)
 
 
-def _config(ctx: Context, plan: Plan, base_url: str) -> "Config":
+def _load_config(ctx: Context, plan: ServeOptions, base_url: str) -> "Config":
     from docshare.server.config import ConfigError, load
 
     # A throw-away server must not take up the data directory that the environment names.
@@ -176,10 +176,10 @@ def _config(ctx: Context, plan: Plan, base_url: str) -> "Config":
         config = load(plan.settings, environ, ctx.data_dir, base_url)
     except ConfigError as error:
         raise Stop(ExitCode.USAGE, str(error), hint="See the settings in: man docshare-config") from None
-    return replace(config, webhook_allow=(*config.webhook_allow, *_LOOPBACK)) if plan.dev else config
+    return replace(config, webhook_allow=(*config.webhook_allow, *_LOOPBACK_NETWORKS)) if plan.dev else config
 
 
-def _owner(data_dir: Path) -> "Owner | None":
+def _find_owner(data_dir: Path) -> "Owner | None":
     """The server that owns ``data_dir`` now, if one does."""
     from docshare.server.store.instance import owner_of
     from docshare.server.store.lock import AlreadyLocked, DirectoryLock
@@ -187,7 +187,7 @@ def _owner(data_dir: Path) -> "Owner | None":
     if not data_dir.is_dir():
         return None
     try:
-        with troubles_of_data(data_dir), DirectoryLock(data_dir):
+        with translate_data_errors(data_dir), DirectoryLock(data_dir):
             return None
     except AlreadyLocked:
         owner = owner_of(data_dir)
@@ -197,7 +197,7 @@ def _owner(data_dir: Path) -> "Owner | None":
 
 
 @contextmanager
-def _started(ctx: Context, plan: Plan) -> "Iterator[Running]":
+def _start_server(ctx: Context, plan: ServeOptions) -> "Iterator[Running]":
     from docshare.server.pdf.probe import Unconfined
     from docshare.server.serve import Door, PortTaken, running
     from docshare.server.services.operations import surroundings
@@ -205,15 +205,15 @@ def _started(ctx: Context, plan: Plan) -> "Iterator[Running]":
     from docshare.server.store.lock import AlreadyLocked
     from docshare.server.store.migrations import TooNew
 
-    threads = _config(ctx, plan, _ANY_URL).threads
+    threads = _load_config(ctx, plan, _PLACEHOLDER_URL).threads
     try:
         door = Door(plan.host, plan.port, threads, dev=plan.dev)
     except PortTaken as error:
         raise Stop(ExitCode.CONFLICT, str(error), hint="--port 0 takes a free port") from None
-    config = _config(ctx, plan, door.url)
+    config = _load_config(ctx, plan, door.url)
     with ExitStack() as stack:
         try:
-            with troubles_of_data(config.data_dir):
+            with translate_data_errors(config.data_dir):
                 instance = stack.enter_context(open_instance(config))
                 surroundings.require_confinement(instance.rt)
                 server = stack.enter_context(running(door, instance))
@@ -226,36 +226,38 @@ def _started(ctx: Context, plan: Plan) -> "Iterator[Running]":
         yield server
 
 
-def _host(ctx: Context, plan: Plan, server: "Running", stop: threading.Event) -> int:
+def _run_server(ctx: Context, plan: ServeOptions, server: "Running", stop: threading.Event) -> int:
     """Be the server: say so, do what was asked, and wait."""
     from docshare.server.admin import run
     from docshare.server.services.accounts import accounts
 
     rt = server.instance.rt
-    with troubles_of_data(rt.config.data_dir):
-        first = accounts.first_run(rt, _tier(plan.tier))
-    _welcome(ctx, plan, server, first)
+    with translate_data_errors(rt.config.data_dir):
+        first = accounts.first_run(rt, _parse_plan(plan.tier))
+    _set_up_owner(ctx, plan, server, first)
     _warn_if_exposed(ctx, plan, rt.config.base_url)
     with ExitStack() as stack:
         token = ""
         if plan.shares or plan.command or plan.print_env:
-            with troubles_of_data(rt.config.data_dir):
-                key = run(rt, "key create", {"email": first.account.email, "name": _JOBS_KEY})
+            with translate_data_errors(rt.config.data_dir):
+                key = run(rt, "key create", {"email": first.account.email, "name": _API_KEY_NAME})
             token = key["key"]
             if not plan.print_env:
                 stack.callback(run, rt, "key revoke", {"uuid": key["uuid"]})
         try:
-            _say_ready(ctx, plan, rt.config.base_url, token)
+            _announce_ready(ctx, plan, rt.config.base_url, token)
         except Stop as stop_:
             if plan.shares or plan.print_env:
                 raise
             ctx.warn(f"{stop_.detail}; the server runs all the same")  # as a daemon without streams does
-        _note_in_log(ctx, "started", url=server.url, baseUrl=rt.config.base_url, dataDir=str(rt.config.data_dir))
-        stack.callback(_note_in_log, ctx, "stopped", url=server.url)
-        return _until_stopped(ctx, plan, stop, Address(server.url, rt.config.base_url, token))
+        _log_event(ctx, "started", url=server.url, baseUrl=rt.config.base_url, dataDir=str(rt.config.data_dir))
+        stack.callback(_log_event, ctx, "stopped", url=server.url)
+        return _serve_until_stopped(ctx, plan, stop, ServerAddress(server.url, rt.config.base_url, token))
 
 
-def _join(ctx: Context, plan: Plan, data_dir: Path, owner: "Owner", stop: threading.Event) -> int:
+def _share_through_owner(
+    ctx: Context, plan: ServeOptions, data_dir: Path, owner: "Owner", stop: threading.Event
+) -> int:
     """Another server owns the directory: share through it instead of failing."""
     if not plan.shares:
         raise Stop(
@@ -264,45 +266,45 @@ def _join(ctx: Context, plan: Plan, data_dir: Path, owner: "Owner", stop: thread
             hint="Stop it first, or use another --data; to share through it: docshare serve FILE",
         )
     ctx.note(f"using the server that runs already (process {owner.pid})")
-    email = ask(data_dir, "owner", {})["email"]
-    key = ask(data_dir, "key create", {"email": email, "name": _JOBS_KEY})
+    email = run_on_directory(data_dir, "owner", {})["email"]
+    key = run_on_directory(data_dir, "key create", {"email": email, "name": _API_KEY_NAME})
     try:
-        _say_ready(ctx, plan, owner.base_url, key["key"])
-        return _until_stopped(ctx, plan, stop, Address(owner.url, owner.base_url, key["key"]))
+        _announce_ready(ctx, plan, owner.base_url, key["key"])
+        return _serve_until_stopped(ctx, plan, stop, ServerAddress(owner.url, owner.base_url, key["key"]))
     finally:
-        ask(data_dir, "key revoke", {"uuid": key["uuid"]})
+        run_on_directory(data_dir, "key revoke", {"uuid": key["uuid"]})
 
 
-def _until_stopped(ctx: Context, plan: Plan, stop: threading.Event, address: Address) -> int:
+def _serve_until_stopped(ctx: Context, plan: ServeOptions, stop: threading.Event, address: ServerAddress) -> int:
     """Do what was asked beside serving until that ends or a signal comes; returns the exit code."""
     env = {**ctx.env, "DOCSHARE_URL": address.url, "DOCSHARE_TOKEN": address.token}
     if plan.settings["data_dir"] is not None:
         env["DOCSHARE_DATA_DIR"] = str(Path(plan.settings["data_dir"]).expanduser().absolute())
     mine = ctx.beside(
-        env=throw_away(env, plan.settings["data_dir"]) if plan.ephemeral else env,
-        sleep=lambda seconds: sleep_until(stop, seconds),
+        env=make_ephemeral_env(env, plan.settings["data_dir"]) if plan.ephemeral else env,
+        sleep=lambda seconds: sleep_or_stop(stop, seconds),
     )
-    errand = Errand(lambda: _work(mine, plan, address.base_url, stop), stop)
+    errand = BackgroundTask(lambda: _run_task(mine, plan, address.base_url, stop), stop)
     errand.start()
     stop.wait()
-    errand.join(_TIDYING_SECONDS)
+    errand.join(_CLEANUP_TIMEOUT_S)
     if not errand.ended:
         ctx.note("stopping: running requests may finish")
-    errand.join(_ERRAND_SECONDS)
+    errand.join(_TASK_STOP_TIMEOUT_S)
     return errand.result()
 
 
-def _work(ctx: Context, plan: Plan, base_url: str, stop: threading.Event) -> int:
+def _run_task(ctx: Context, plan: ServeOptions, base_url: str, stop: threading.Event) -> int:
     from docshare.cli.commands.serve import share
 
     links = share.share(ctx, plan.shares) if plan.shares else []
     if not plan.command:
         at_home = not plan.ephemeral and plan.settings["data_dir"] is None
-        share.greet(ctx, shared=bool(links), at_home=at_home, kept=not plan.ephemeral)
+        share.print_next_steps(ctx, shared=bool(links), at_home=at_home, kept=not plan.ephemeral)
     if plan.open_page:
         ctx.open_browser(links[0] if links else base_url)
     if plan.command:
-        return _lend(ctx, plan.command, stop)
+        return _run_command(ctx, plan.command, stop)
     if links:
         _follow(ctx)
     stop.wait()
@@ -312,26 +314,26 @@ def _work(ctx: Context, plan: Plan, base_url: str, stop: threading.Event) -> int
 def _follow(ctx: Context) -> None:
     """Show readers live, until stopped."""
     from docshare.cli.commands.events.options import TailOptions
-    from docshare.cli.commands.events.selection import chosen_streams
+    from docshare.cli.commands.events.selection import choose_streams
     from docshare.cli.commands.events.tail import follow
     from docshare.contract.streams import DEFAULT_STREAM
 
-    with activated(ctx):
-        follow(chosen_streams(DEFAULT_STREAM), TailOptions(backlog=0))
+    with activate(ctx):
+        follow(choose_streams(DEFAULT_STREAM), TailOptions(backlog=0))
 
 
-def _lend(ctx: Context, command: tuple[str, ...], stop: threading.Event) -> int:
+def _run_command(ctx: Context, command: tuple[str, ...], stop: threading.Event) -> int:
     """Run ``command`` with the server in its environment; returns its exit code."""
     program = shutil.which(command[0])
     if program is None:
         raise Stop(ExitCode.USAGE, f"--exec: no such program: {command[0]}")
     child = subprocess.Popen([program, *command[1:]], env=dict(ctx.env))
-    threading.Thread(target=_terminate_at, args=(stop, child), daemon=True).start()
+    threading.Thread(target=_terminate_on_stop, args=(stop, child), daemon=True).start()
     code = child.wait()
     return code if code >= 0 else 128 - code
 
 
-def _terminate_at(stop: threading.Event, child: "subprocess.Popen[bytes]") -> None:
+def _terminate_on_stop(stop: threading.Event, child: "subprocess.Popen[bytes]") -> None:
     stop.wait()
     child.terminate()
 
@@ -346,28 +348,28 @@ def _configure_log(ctx: Context, log: str, *, quiet: bool) -> None:
         ctx.log = lambda text, role: LOGGER.log(logging.WARNING if role in ("warn", "error") else logging.INFO, text)
 
 
-def _note_in_log(ctx: Context, event: str, **facts: object) -> None:
+def _log_event(ctx: Context, event: str, **facts: object) -> None:
     from docshare.server.logs import LOGGER
 
     if ctx.log is not None:
         LOGGER.info(event, extra=facts)
 
 
-def _tier(word: str) -> Any:
+def _parse_plan(word: str) -> Any:
     from docshare.contract.plans import Plan as AccountPlan
 
     return AccountPlan.of(word)
 
 
-def _welcome(ctx: Context, plan: Plan, server: "Running", first: "FirstRun") -> None:
+def _set_up_owner(ctx: Context, plan: ServeOptions, server: "Running", first: "FirstRun") -> None:
     """Set up the profile "local" for the default data directory; elsewhere show a new owner's key, once."""
-    from docshare.cli.commands.serve.share import keep_profile
+    from docshare.cli.commands.serve.share import set_up_profile
 
     url = server.instance.rt.config.base_url
     if plan.ephemeral:
         return
     if plan.settings["data_dir"] is None:
-        keep_profile(ctx, server.instance, first)
+        set_up_profile(ctx, server.instance, first)
     elif first.api_key and ctx.log is not None:
         ctx.note(
             f"an owner was made; for a key: docshare admin key create {shlex.quote(first.account.email)} --data DIR"
@@ -377,8 +379,8 @@ def _welcome(ctx: Context, plan: Plan, server: "Running", first: "FirstRun") -> 
         ctx.note(f"to use it from another terminal: docshare profile add NAME --url {shlex.quote(url)} --with-token")
 
 
-def _warn_if_exposed(ctx: Context, plan: Plan, base_url: str) -> None:
-    if plan.host not in (_HERE, "localhost", "::1") and not base_url.startswith("https://"):
+def _warn_if_exposed(ctx: Context, plan: ServeOptions, base_url: str) -> None:
+    if plan.host not in (_LOOPBACK_HOST, "localhost", "::1") and not base_url.startswith("https://"):
         ctx.warn(
             f"listening on {plan.host} without TLS: links and keys travel in the open; give --base-url https://..."
         )
@@ -386,7 +388,7 @@ def _warn_if_exposed(ctx: Context, plan: Plan, base_url: str) -> None:
         ctx.warn("--dev: webhooks may call addresses of this machine")
 
 
-def _say_ready(ctx: Context, plan: Plan, base_url: str, token: str) -> None:
+def _announce_ready(ctx: Context, plan: ServeOptions, base_url: str, token: str) -> None:
     """The one line on standard output (with --print-env, the two lines a shell evaluates)."""
     if plan.ready_file is not None:
         partial = plan.ready_file.with_name(plan.ready_file.name + ".new")

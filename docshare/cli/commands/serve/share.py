@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from docshare.server.services.accounts.accounts import FirstRun
     from docshare.server.store.instance import Instance
 
-LOCAL = "local"  # the profile that ``serve`` makes
+LOCAL_PROFILE = "local"  # the profile that ``serve`` makes
 
 
 def share(ctx: "Context", paths: Sequence[Path]) -> list[str]:
@@ -30,39 +30,39 @@ def share(ctx: "Context", paths: Sequence[Path]) -> list[str]:
             if file is None:
                 with path.open("rb", buffering=0) as source:
                     file = client.files.upload(source, path.name)
-            _remember(ctx, file)
+            _store_last_upload(ctx, file)
             ctx.print(file["shareUrl"])
             links.append(str(file["shareUrl"]))
     ctx.flush()
     return links
 
 
-def greet(ctx: "Context", *, shared: bool, at_home: bool, kept: bool) -> None:
+def print_next_steps(ctx: "Context", *, shared: bool, at_home: bool, kept: bool) -> None:
     """Tell a person at the terminal what to do next. ``shared``: a link was just printed; ``at_home``: commands in
     another terminal find this server by themselves; ``kept``: what it holds outlives it."""
     if ctx.options.quiet or not (ctx.stderr_tty and ctx.stdout_tty):
         return
     ctx.err("")
-    for term, meaning in [*(_commands(shared) if at_home else []), _end(kept)]:
+    for term, meaning in [*(_list_commands(shared) if at_home else []), _describe_stop(kept)]:
         ctx.err_raw(f"  {ctx.err_screen.paint('dim', f'{term:<19}')}{ctx.safe(meaning)}\n")
     ctx.err("")
     if shared:
         ctx.note("Open the link. Readers appear here within 20 seconds after they close it:")
 
 
-def introduce(ctx: "Context", profile: str, url: str, email: str) -> None:
+def print_profile_hint(ctx: "Context", profile: str, url: str, email: str) -> None:
     """Tell a person at the terminal how to get a ``profile`` for a server that has an owner, ``email``, but that no
     profile leads to."""
     if not ctx.stderr_tty or any(each.get("url") == url for each in ctx.config.profiles.values()):
         return
-    program = _program()
+    program = _program_name()
     ctx.note("no profile leads to this server yet; make one in another terminal:")
     ctx.note(f"  {program} admin key create {shlex.quote(email)} --template '{{key}}' |")
     ctx.note(f"    {program} profile add {profile} --url {shlex.quote(url)} --with-token")
 
 
-def _commands(shared: bool) -> list[tuple[str, str]]:
-    program = _program()
+def _list_commands(shared: bool) -> list[tuple[str, str]]:
+    program = _program_name()
     wait, upload = ("Wait for a reader", f"{program} wait @last"), ("Share a document", f"{program} upload FILE")
     return [
         wait if shared else upload,
@@ -71,19 +71,19 @@ def _commands(shared: bool) -> list[tuple[str, str]]:
     ]
 
 
-def _end(kept: bool) -> tuple[str, str]:
+def _describe_stop(kept: bool) -> tuple[str, str]:
     return "Stop", "Ctrl-C; links, readers and settings stay" if kept else "Ctrl-C; nothing of it stays"
 
 
-def _remember(ctx: "Context", file: Mapping[str, Any]) -> None:
+def _store_last_upload(ctx: "Context", file: Mapping[str, Any]) -> None:
     """Make ``file`` the ``@last`` of the profile in effect, unless that profile is of another server."""
     ours = {key: value for key, value in ctx.env.items() if key not in ("DOCSHARE_URL", "DOCSHARE_TOKEN")}
     home = ctx.beside(env=ours, sleep=ctx.sleep)
     if home.connection.origin in (ctx.connection.origin, origin_of(str(file["shareUrl"]))):
-        cache.remember_last(home, file)
+        cache.remember_last_upload(home, file)
 
 
-def keep_profile(ctx: "Context", instance: "Instance", first: "FirstRun") -> None:
+def set_up_profile(ctx: "Context", instance: "Instance", first: "FirstRun") -> None:
     """Keep the profile "local" for the server on the usual data directory, unless it is of somebody else's server."""
     from docshare.cli.local.config import save_profile
     from docshare.cli.local.credentials import Credential, load, save
@@ -91,9 +91,9 @@ def keep_profile(ctx: "Context", instance: "Instance", first: "FirstRun") -> Non
     from docshare.server.services.accounts import callers
 
     url, owner = instance.rt.config.base_url, str(first.account.uuid)
-    saved, api_key = load(ctx.config_dir, LOCAL), first.api_key
+    saved, api_key = load(ctx.config_dir, LOCAL_PROFILE), first.api_key
     if api_key is None and saved is None:  # such as a backup that was put back on another machine
-        introduce(ctx, LOCAL, url, first.account.email)
+        print_profile_hint(ctx, LOCAL_PROFILE, url, first.account.email)
     if api_key is None and saved is not None:
         try:
             caller = callers.authenticate(instance.rt, f"Bearer {saved.token}")
@@ -102,20 +102,22 @@ def keep_profile(ctx: "Context", instance: "Instance", first: "FirstRun") -> Non
         api_key, owner = saved.token, str(caller.uuid)
     if api_key is None or (saved is not None and saved.token != api_key):
         if api_key and ctx.log is not None:
-            ctx.note(f'the profile "{LOCAL}" is taken; for a key: docshare admin key create {first.account.email}')
+            ctx.note(
+                f'the profile "{LOCAL_PROFILE}" is taken; for a key: docshare admin key create {first.account.email}'
+            )
         elif api_key:
-            ctx.err(f'the profile "{LOCAL}" is taken; the API key of the new owner, shown once: {api_key}')
+            ctx.err(f'the profile "{LOCAL_PROFILE}" is taken; the API key of the new owner, shown once: {api_key}')
         return
-    save_profile(ctx.config_dir, LOCAL, {"url": url})
-    save(ctx.config_dir, LOCAL, Credential(origin_of(url), api_key, account=owner))
-    cache.forget_home(ctx, LOCAL)
+    save_profile(ctx.config_dir, LOCAL_PROFILE, {"url": url})
+    save(ctx.config_dir, LOCAL_PROFILE, Credential(origin_of(url), api_key, account=owner))
+    cache.forget_home(ctx, LOCAL_PROFILE)
     if saved is None:
-        ctx.note(f'first run: data in {instance.rt.config.data_dir}, profile "{LOCAL}" set up')
+        ctx.note(f'first run: data in {instance.rt.config.data_dir}, profile "{LOCAL_PROFILE}" set up')
     else:
-        cache.move_last(ctx, owner, saved.origin, origin_of(url))
+        cache.move_last_upload(ctx, owner, saved.origin, origin_of(url))
 
 
-def _program() -> str:
+def _program_name() -> str:
     """How this program is called from here: its path where the shell would not find it by its name."""
     called = sys.argv[0]
     return called if Path(called).name == "docshare" and shutil.which("docshare") is None else "docshare"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def hole(body: Mapping[str, Any], file: Mapping[str, Any]) -> str:
+def describe_ineffective_domains(body: Mapping[str, Any], file: Mapping[str, Any]) -> str:
     """A warning where domains are set that keep nobody out; empty where all is well. ``body``: what was written;
     ``file``: the settings as they are now."""
     touched = {"gateDomains", "requireEmail"} & body.keys()
@@ -13,7 +13,7 @@ def hole(body: Mapping[str, Any], file: Mapping[str, Any]) -> str:
     return "the e-mail domains keep nobody out while no address is asked for; ask for one with --require-email"
 
 
-def about_prompt(body: Mapping[str, Any], file: Mapping[str, Any]) -> str:
+def describe_prompt_change(body: Mapping[str, Any], file: Mapping[str, Any]) -> str:
     """What became of the e-mail prompt with a form that came or went; empty where the form was not written, or the
     prompt was as well. Parameters as of ``hole``."""
     # Spec: File settings. A form turns the prompt on; nothing but requireEmail turns it off.

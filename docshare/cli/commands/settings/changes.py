@@ -3,22 +3,22 @@
 from collections.abc import Mapping
 from typing import Any
 
-from docshare.cli.commands.settings.declarations import ROWS, VIEWER, canonical, is_block, known
-from docshare.cli.commands.settings.stored import ASSETS, deviates, leaves
-from docshare.cli.commands.settings.values import check
+from docshare.cli.commands.settings.declarations import ROWS, VIEWER, canonicalize, find_setting, is_block
+from docshare.cli.commands.settings.stored import ASSETS, flatten_viewer, has_non_default_value
+from docshare.cli.commands.settings.values import validate_value
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract import viewer
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, parse_value, plan_needed
 
-Viewer = dict[str, Any]
+ViewerSettings = dict[str, Any]
 
-_WHOLE_BUTTON = "A button needs both --cta-label and --cta-url."
-_HOW_TO_PROTECT = "Give it with --password-file F or --password-prompt: what stands on a command line is seen."
+_BUTTON_HINT = "A button needs both --cta-label and --cta-url."
+_COMMAND_LINE_HINT = "Give it with --password-file F or --password-prompt: what stands on a command line is seen."
 
 
-class Changes:
+class SettingChanges:
     """What is to be changed.
 
     ``fields``: fields of the settings body other than ``viewerSettings``, with wire values. ``looks``: dotted keys into
@@ -44,12 +44,12 @@ class Changes:
     def load(self, values: Mapping[str, Any]) -> None:
         """Take the settings of a file; what is ``put`` later goes before them."""
         for key, value in values.items():
-            self._take(canonical(key), value)
+            self._take(canonicalize(key), value)
 
     def put(self, key: str, value: Any) -> None:
         """Take one setting; None clears it. Stop (2) for an unknown key, a value that is not allowed, and a second
         value for the same setting."""
-        key = canonical(key)
+        key = canonicalize(key)
         if key in self._given:
             raise Stop(ExitCode.USAGE, f"{key} is given twice")
         self._given.add(key)
@@ -62,12 +62,12 @@ class Changes:
 
     def put_password(self, secret: str) -> None:
         """Take the password (empty: clear it), which comes from nowhere but its own options."""
-        check(ROWS["password"], secret)
+        validate_value(ROWS["password"], secret)
         self.fields["password"] = secret
 
     def _take(self, key: str, value: Any) -> None:
         if key == "password":
-            raise Stop(ExitCode.USAGE, "a password is no value of a setting here", hint=_HOW_TO_PROTECT)
+            raise Stop(ExitCode.USAGE, "a password is no value of a setting here", hint=_COMMAND_LINE_HINT)
         if key == VIEWER:
             self._take_viewer(value)
         elif key in viewer.VIEWER_BLOCKS or "." in key:
@@ -75,10 +75,10 @@ class Changes:
         elif self._lenient and key not in ROWS:
             self.fields[key] = value
         elif value is None:
-            self.fields |= cleared(key)
+            self.fields |= build_clear_fields(key)
         else:
             if not self._lenient:
-                check(known(key), value)
+                validate_value(find_setting(key), value)
             self.fields[key] = value
 
     def _take_viewer(self, value: Any) -> None:
@@ -88,19 +88,19 @@ class Changes:
         if not isinstance(value, Mapping):
             raise Stop(ExitCode.USAGE, f"{VIEWER} must be an object")
         for key, inner in value.items():
-            self._take_look(canonical(str(key)), inner)
+            self._take_look(canonicalize(str(key)), inner)
 
     def _take_look(self, key: str, value: Any) -> None:
         if isinstance(value, Mapping) and value and (is_block(key) or (self._lenient and "." not in key)):
             for name, inner in value.items():
-                self._take_look(canonical(f"{key}.{name}"), inner)
+                self._take_look(canonicalize(f"{key}.{name}"), inner)
             return
         if is_block(key) and value in (None, [], {}):
             value = None
         elif not self._lenient:
-            row = known(key)
+            row = find_setting(key)
             if value is not None:
-                check(row, value)
+                validate_value(row, value)
         self.looks[key] = value
 
     def body(self, stored: Mapping[str, Any] | None = None, *, pictures_only: bool = False) -> dict[str, Any]:
@@ -111,14 +111,14 @@ class Changes:
         """
         body = dict(self.fields)
         if self.touches_viewer:
-            body[VIEWER] = merged(self._base(stored or {}, pictures_only=pictures_only), self.looks)
+            body[VIEWER] = merge(self._base(stored or {}, pictures_only=pictures_only), self.looks)
         if not self._lenient:
             self._judge(body)
         return body
 
     def _base(self, stored: Mapping[str, Any], *, pictures_only: bool) -> Mapping[str, Any]:
         if pictures_only:
-            return _pictures(stored, self.looks)
+            return _keep_pictures(stored, self.looks)
         return {} if self.bare else stored
 
     def _judge(self, body: Mapping[str, Any]) -> None:
@@ -129,21 +129,23 @@ class Changes:
         except Problem as problem:
             button = body.get(VIEWER, {}).get("cta")
             half = isinstance(button, Mapping) and not {"label", "url"} <= button.keys()
-            hint = _WHOLE_BUTTON if half else ""
+            hint = _BUTTON_HINT if half else ""
             raise Stop(ExitCode.USAGE, problem.detail, hint=hint, code="setting") from None
 
 
-def cleared(key: str) -> dict[str, Any]:
+def build_clear_fields(key: str) -> dict[str, Any]:
     """The fields that clear a setting, on any plan. Stop (2) for an unknown key."""
     if key == "deleteAt":
         return {"neverExpire": True}
-    row = known(key)
+    row = find_setting(key)
     return {key: row.default if row.clear is None else row.clear}
 
 
-def merged(stored: Mapping[str, Any], looks: Mapping[str, Any]) -> Viewer:
+def merge(stored: Mapping[str, Any], looks: Mapping[str, Any]) -> ViewerSettings:
     """``viewerSettings`` with the dotted keys of ``looks`` in their places; None takes a field or a block away."""
-    result: Viewer = {key: dict(value) if isinstance(value, Mapping) else value for key, value in stored.items()}
+    result: ViewerSettings = {
+        key: dict(value) if isinstance(value, Mapping) else value for key, value in stored.items()
+    }
     for key, value in looks.items():
         block, dot, name = key.partition(".")
         if dot and not isinstance(result.get(block), dict):
@@ -158,33 +160,33 @@ def merged(stored: Mapping[str, Any], looks: Mapping[str, Any]) -> Viewer:
     return result
 
 
-def _pictures(stored: Mapping[str, Any], looks: Mapping[str, Any]) -> Viewer:
+def _keep_pictures(stored: Mapping[str, Any], looks: Mapping[str, Any]) -> ViewerSettings:
     """What ``stored`` shows of the file's own assets, but no background picture where ``looks`` bring another kind of
     background."""
-    have = dict(leaves(stored))
+    have = dict(flatten_viewer(stored))
     kind = "background.type"
     keys = set(ASSETS)
     if looks.get(kind, have.get(kind)) not in ("image", have.get(kind)):
         keys.discard("background.assetId")
     elif have.get(kind) == "image":
         keys.add(kind)  # without which the picture would not be shown
-    return merged({}, {key: value for key, value in have.items() if key in keys})
+    return merge({}, {key: value for key, value in have.items() if key in keys})
 
 
-def needed_plans(body: Mapping[str, Any]) -> dict[Plan, list[str]]:
+def find_needed_plans(body: Mapping[str, Any]) -> dict[Plan, list[str]]:
     """What of ``body`` needs a plan above Free: the keys by plan, lowest first."""
     found: dict[Plan, list[str]] = {}
     for name, value in body.items():
         if name == VIEWER:
-            for key, inner in leaves(value):
-                if key in ROWS and deviates(key, inner):
+            for key, inner in flatten_viewer(value):
+                if key in ROWS and has_non_default_value(key, inner):
                     found.setdefault(ROWS[key].plan, []).append(key)
         elif name in SETTINGS:
-            found.setdefault(_plan(name, value), []).append(name)
+            found.setdefault(_find_plan(name, value), []).append(name)
     return {plan: keys for plan, keys in sorted(found.items()) if plan > Plan.FREE}
 
 
-def _plan(name: str, value: Any) -> Plan:
+def _find_plan(name: str, value: Any) -> Plan:
     try:
         return plan_needed(name, parse_value(name, value))
     except Problem:  # sent with --no-validate; no plan will help

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.settings.changes import Changes
-from docshare.cli.commands.settings.declarations import ROWS, VIEWER, canonical, is_whole
-from docshare.cli.commands.settings.options import DIFF, DRY_RUN, JUDGE, READ_BACK, STRICT
-from docshare.cli.commands.settings.rows import WRITTEN
+from docshare.cli.commands.settings.changes import SettingChanges
+from docshare.cli.commands.settings.declarations import ROWS, VIEWER, canonicalize, is_object_key
+from docshare.cli.commands.settings.options import DIFF, DRY_RUN, READ_BACK, STRICT, VALIDATE
+from docshare.cli.commands.settings.rows import WRITE_SPEC
 from docshare.cli.commands.settings.values import read_settings
-from docshare.cli.commands.settings.write import Way, Writer, write_all
+from docshare.cli.commands.settings.write import SettingsWriter, WriteOptions, write_all
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FILES_HELP, FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FILE_HELP, FILES_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN
 from docshare.contract.wire import parse_instant
@@ -35,10 +35,10 @@ CLEAR_WORDS = {
     "expiry": "deleteAt",
     "viewer": VIEWER,
 }
-_ALMOST = 0.75  # of 1; no short id comes that near to the name of a setting
+_TYPO_CUTOFF = 0.75  # of 1; no short id comes that near to the name of a setting
 
 
-@app.command("clear", spec=WRITTEN)
+@app.command("clear", spec=WRITE_SPEC)
 def clear(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILES_HELP)],
     words: Annotated[
@@ -60,32 +60,32 @@ def clear(
       docshare settings clear aB3dE5fG7hJ9 slug gate page-range view-limit
       docshare settings clear @last cta flip.speedMs
     """
-    ctx = current()
-    names, changes = [file], Changes()
+    ctx = current_context()
+    names, changes = [file], SettingChanges()
     for word in words:
-        key = CLEAR_WORDS.get(word, canonical(word))
+        key = CLEAR_WORDS.get(word, canonicalize(word))
         if key == "password":
             changes.put_password("")
-        elif key in ROWS or is_whole(key):
+        elif key in ROWS or is_object_key(key):
             changes.put(key, None)
         else:
-            _refuse_typo(word)
+            _reject_typo(word)
             names.append(word)
-    return written(ctx, names, changes, Way(diff=diff), strict=strict, dry_run=dry_run)
+    return write_settings(ctx, names, changes, WriteOptions(diff=diff), strict=strict, dry_run=dry_run)
 
 
-def _refuse_typo(word: str) -> None:
+def _reject_typo(word: str) -> None:
     """Stop (2) for a word that is almost a setting, which would be taken for the name of a further file."""
-    near = [] if ":" in word else get_close_matches(word, {**CLEAR_WORDS, **ROWS}, n=2, cutoff=_ALMOST)
+    near = [] if ":" in word else get_close_matches(word, {**CLEAR_WORDS, **ROWS}, n=2, cutoff=_TYPO_CUTOFF)
     if near:
         raise Stop(ExitCode.USAGE, f"no setting {word!r}", hint=f"Did you mean {' or '.join(near)}?")
 
 
-@app.command("apply", spec=WRITTEN)
+@app.command("apply", spec=WRITE_SPEC)
 def apply(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILES_HELP)],
     source: Annotated[str, typer.Option("--file", "-f", metavar="F", help="JSON or TOML file; '-' is stdin.")],
-    judge: Annotated[bool, JUDGE] = True,
+    judge: Annotated[bool, VALIDATE] = True,
     read_back: Annotated[bool, READ_BACK] = True,
     strict: Annotated[bool, STRICT] = False,
     diff: Annotated[bool, DIFF] = False,
@@ -102,15 +102,15 @@ def apply(
       docshare settings apply -f usual.json aB3dE5fG7hJ9 slug:offer
       docshare ls --format ids | docshare settings apply -f usual.toml - --diff
     """
-    ctx = current()
+    ctx = current_context()
     if source == STDIN and STDIN in files:
         raise Stop(ExitCode.USAGE, "'-' (stdin) can be read once only")
-    changes = _whole(read_settings(ctx, source, "--file"), lenient=not judge)
-    way = Way(pictures=True, read_back=read_back, diff=diff)
-    return written(ctx, files, changes, way, strict=strict, dry_run=dry_run)
+    changes = _load_changes(read_settings(ctx, source, "--file"), lenient=not judge)
+    way = WriteOptions(pictures=True, read_back=read_back, diff=diff)
+    return write_settings(ctx, files, changes, way, strict=strict, dry_run=dry_run)
 
 
-@app.command("copy", spec=WRITTEN)
+@app.command("copy", spec=WRITE_SPEC)
 def copy(
     source: Annotated[str, typer.Argument(metavar="FILE", help=f"Where the settings come from: {FILE_HELP}")],
     targets: Annotated[list[str], typer.Argument(metavar="TO...", help=FILES_HELP)],
@@ -128,27 +128,31 @@ def copy(
       docshare settings copy slug:offer @last
       docshare settings copy aB3dE5fG7hJ9 zY9xW8vU7tS6 --diff
     """
-    from docshare.cli.commands.settings.format import exported
+    from docshare.cli.commands.settings.format import export_settings
 
-    ctx = current()
+    ctx = current_context()
     client = ctx.client()
-    body, left_out = exported(client.files.show(FileNames(ctx, client).one(source)))
+    body, left_out = export_settings(client.files.show(FileResolver(ctx, client).one(source)))
     expiry = parse_instant(str(body.get("deleteAt", "")))
     if expiry is not None and expiry <= ctx.now():
         raise Stop(ExitCode.USAGE, f"{source} has expired; with its settings the others would, too")
     if left_out:
         ctx.warn(f"not copied: {', '.join(left_out)} (assets belong to their file)")
-    return written(ctx, targets, _whole(body), Way(pictures=True, diff=diff), strict=strict, dry_run=dry_run)
+    return write_settings(
+        ctx, targets, _load_changes(body), WriteOptions(pictures=True, diff=diff), strict=strict, dry_run=dry_run
+    )
 
 
-def _whole(settings: dict[str, Any], *, lenient: bool = False) -> Changes:
-    changes = Changes(lenient=lenient)
+def _load_changes(settings: dict[str, Any], *, lenient: bool = False) -> SettingChanges:
+    changes = SettingChanges(lenient=lenient)
     changes.load(settings)
     return changes
 
 
-def written(ctx: Context, words: Sequence[str], changes: Changes, way: Way, *, strict: bool, dry_run: bool) -> ExitCode:
+def write_settings(
+    ctx: Context, words: Sequence[str], changes: SettingChanges, way: WriteOptions, *, strict: bool, dry_run: bool
+) -> ExitCode:
     """Write ``changes`` to the files that ``words`` name; returns the exit code."""
     client: Client = ctx.client()
-    writer = Writer(ctx, client, changes, way)
-    return write_all(ctx, writer, FileNames(ctx, client).many(words), strict=strict, dry_run=dry_run)
+    writer = SettingsWriter(ctx, client, changes, way)
+    return write_all(ctx, writer, FileResolver(ctx, client).many(words), strict=strict, dry_run=dry_run)

@@ -26,7 +26,7 @@ _KINDS: dict[Any, str] = {
 }
 
 
-class Row(NamedTuple):
+class SettingRow(NamedTuple):
     """One setting. ``kind``: its type; ``words`` or the range from ``low`` to ``high`` are what it allows; ``clear``:
     the wire value that takes it away, None where there is none; ``group``: its block, or ``file``."""
 
@@ -81,31 +81,31 @@ _ALLOWED = {
 }
 
 
-def _file_row(row: Setting) -> Row:
+def _build_file_row(row: Setting) -> SettingRow:
     clear = row.clears[0] if row.clears else None
-    made = Row(row.name, _KINDS.get(row.parse, ""), row.plan, row.default, clear=clear)
+    made = SettingRow(row.name, _KINDS.get(row.parse, ""), row.plan, row.default, clear=clear)
     if row.name == "viewerMode":
-        return Row(row.name, "word", row.plan, row.default, viewer.VIEWER_MODES)
+        return SettingRow(row.name, "word", row.plan, row.default, viewer.VIEWER_MODES)
     if row.name == "viewLimit":
-        return Row(row.name, "integer", row.plan, low=0, high=limits.VIEW_LIMIT_MAX, clear=clear)
+        return SettingRow(row.name, "integer", row.plan, low=0, high=limits.VIEW_LIMIT_MAX, clear=clear)
     return made
 
 
-def _viewer_row(key: str, block: str, row: viewer.ViewerField) -> Row:
-    return Row(key, row.kind, row.plan, row.default, row.words, row.low, row.high, group=block)
+def _build_viewer_row(key: str, block: str, row: viewer.ViewerField) -> SettingRow:
+    return SettingRow(key, row.kind, row.plan, row.default, row.words, row.low, row.high, group=block)
 
 
-def _rows() -> dict[str, Row]:
-    rows = [_file_row(row) for row in SETTINGS.values() if row.name != VIEWER]
+def _build_rows() -> dict[str, SettingRow]:
+    rows = [_build_file_row(row) for row in SETTINGS.values() if row.name != VIEWER]
     for block, table in viewer.VIEWER_BLOCKS.items():
         if isinstance(table, viewer.ViewerField):
-            rows.append(_viewer_row(block, block, table))
+            rows.append(_build_viewer_row(block, block, table))
         else:
-            rows += [_viewer_row(f"{block}.{name}", block, row) for name, row in table.items()]
+            rows += [_build_viewer_row(f"{block}.{name}", block, row) for name, row in table.items()]
     return {row.key: row for row in rows}
 
 
-ROWS: dict[str, Row] = _rows()
+ROWS: dict[str, SettingRow] = _build_rows()
 """Every setting by its key, in the order of the specification."""
 
 _ALIASES = {
@@ -117,7 +117,7 @@ _ALIASES = {
 }
 
 
-def canonical(key: str) -> str:
+def canonicalize(key: str) -> str:
     """``key`` without the prefix ``viewerSettings.`` and with an older name replaced by today's."""
     short = key.removeprefix(f"{VIEWER}.")
     return _ALIASES.get(short, short)
@@ -128,12 +128,12 @@ def is_block(key: str) -> bool:
     return isinstance(viewer.VIEWER_BLOCKS.get(key), Mapping)
 
 
-def is_whole(key: str) -> bool:
+def is_object_key(key: str) -> bool:
     """Whether ``key`` names all of ``viewerSettings`` or a block of it, so that its value is an object."""
-    return key == VIEWER or is_block(canonical(key))
+    return key == VIEWER or is_block(canonicalize(key))
 
 
-def known(key: str) -> Row:
+def find_setting(key: str) -> SettingRow:
     """The row of a canonical key; Stop (2) with what may have been meant."""
     if key in ROWS:
         return ROWS[key]
@@ -142,7 +142,7 @@ def known(key: str) -> Row:
     raise Stop(ExitCode.USAGE, f"no setting {key!r}", hint=hint)
 
 
-def completions() -> tuple[str, ...]:
+def list_completions() -> tuple[str, ...]:
     """``key=value`` words for shells: with each value where there are few, else up to the equals sign."""
     words: list[str] = []
     for row in ROWS.values():

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.commands.settings.declarations import ROWS, VIEWER
-from docshare.cli.commands.settings.stored import alike, deviates, leaves
-from docshare.cli.terminal.output import cell
-from docshare.cli.terminal.text import local_time, relative
+from docshare.cli.commands.settings.stored import flatten_viewer, has_non_default_value, is_same_value
+from docshare.cli.terminal.output import format_cell
+from docshare.cli.terminal.text import format_local_time, format_relative_time
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, parse_value
 from docshare.contract.wire import parse_instant
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
 MASK = "***"
-_SHOWN_AS = {"neverExpire": "deleteAt"}
+_SHOWN_KEYS = {"neverExpire": "deleteAt"}
 
 
 class Difference(NamedTuple):
@@ -27,51 +27,57 @@ class Difference(NamedTuple):
     new: Any
 
 
-def masked(body: Mapping[str, Any]) -> dict[str, Any]:
+def mask(body: Mapping[str, Any]) -> dict[str, Any]:
     """``body`` as it may be shown."""
     return {**body, "password": MASK} if body.get("password") else dict(body)
 
 
-def viewer_of(file: Mapping[str, Any]) -> Mapping[str, Any]:
+def get_viewer_settings(file: Mapping[str, Any]) -> Mapping[str, Any]:
     """The ``viewerSettings`` of a File object; nothing where a server shows none."""
     found = file.get(VIEWER)
     return found if isinstance(found, Mapping) else {}
 
 
-def value_in(file: Mapping[str, Any], key: str) -> Any:
+def get_setting_value(file: Mapping[str, Any], key: str) -> Any:
     """The value of a setting in a File object; None where it is unset, or shown nowhere."""
     if key == "password":
         return file.get("protected", False)
     if key in ROWS and ROWS[key].in_viewer:
-        return dict(leaves(viewer_of(file))).get(key)
+        return dict(flatten_viewer(get_viewer_settings(file))).get(key)
     return file.get(key)
 
 
-def differences(file: Mapping[str, Any], body: Mapping[str, Any]) -> list[Difference]:
+def find_differences(file: Mapping[str, Any], body: Mapping[str, Any]) -> list[Difference]:
     """What writing ``body`` changes in ``file``: every field that has another value, and every dotted key of
     ``viewerSettings`` that comes, changes or goes."""
     found = []
     for name, value in body.items():
         if name == VIEWER:
-            found += viewer_differences(viewer_of(file), value)
+            found += find_viewer_differences(get_viewer_settings(file), value)
         elif name == "password" and value:  # perhaps the same as before, which nobody can tell
-            found.append(Difference(name, value_in(file, name), MASK))
-        elif not same(name, value, file):
-            key = _SHOWN_AS.get(name, name)
-            found.append(Difference(key, value_in(file, key), stored(name, value) if key == name else None))
+            found.append(Difference(name, get_setting_value(file, name), MASK))
+        elif not is_applied(name, value, file):
+            key = _SHOWN_KEYS.get(name, name)
+            found.append(
+                Difference(key, get_setting_value(file, key), normalize_value(name, value) if key == name else None)
+            )
     return found
 
 
-def viewer_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+def find_viewer_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
     """The dotted keys that differ between two ``viewerSettings``; what equals the default counts as not there."""
-    before, after = ({key: value for key, value in leaves(each) if deviates(key, value)} for each in (old, new))
+    before, after = (
+        {key: value for key, value in flatten_viewer(each) if has_non_default_value(key, value)} for each in (old, new)
+    )
     keys = dict.fromkeys((*before, *after))
     return [
-        Difference(key, before.get(key), after.get(key)) for key in keys if not alike(before.get(key), after.get(key))
+        Difference(key, before.get(key), after.get(key))
+        for key in keys
+        if not is_same_value(before.get(key), after.get(key))
     ]
 
 
-def stored(name: str, value: Any) -> Any:
+def normalize_value(name: str, value: Any) -> Any:
     """What the server keeps of ``value``; None for "unset". A value that it will not take stays as it is."""
     if name not in SETTINGS:
         return value
@@ -82,7 +88,7 @@ def stored(name: str, value: Any) -> Any:
     return value if name == "deleteAt" and parsed is not None else parsed
 
 
-def same(name: str, value: Any, file: Mapping[str, Any]) -> bool:
+def is_applied(name: str, value: Any, file: Mapping[str, Any]) -> bool:
     """Whether a field of the body has arrived in a File object; true for one that is shown nowhere."""
     if name == "password":
         return bool(file.get("protected")) == bool(value)
@@ -92,38 +98,39 @@ def same(name: str, value: Any, file: Mapping[str, Any]) -> bool:
         return True
     if name == "deleteAt":
         return parse_instant(str(value)) == parse_instant(str(file.get(name, "")))
-    return bool(stored(name, value) == file.get(name))
+    return bool(normalize_value(name, value) == file.get(name))
 
 
-def unlike(file: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[str]:
+def describe_mismatches(file: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[str]:
     """One sentence for every sent value that the File object, read afterwards, does not show."""
     for name, value in body.items():
         if name == VIEWER:
-            for key, sent, kept in viewer_differences(value, viewer_of(file)):
-                shown = "its default" if kept is None else cell(kept)
-                yield f"{key}: sent {'nothing' if sent is None else cell(sent)}, the server keeps {shown}"
+            for key, sent, kept in find_viewer_differences(value, get_viewer_settings(file)):
+                shown = "its default" if kept is None else format_cell(kept)
+                yield f"{key}: sent {'nothing' if sent is None else format_cell(sent)}, the server keeps {shown}"
         elif name not in SETTINGS:
             yield f"{name}: the server knows no such setting"
-        elif not same(name, value, file):
-            shown = value_in(file, _SHOWN_AS.get(name, name))
+        elif not is_applied(name, value, file):
+            shown = get_setting_value(file, _SHOWN_KEYS.get(name, name))
             why = ", as a form stands (--gate none)" if name == "requireEmail" and file.get("gateFields") else ""
-            yield f"{name}: sent {cell(masked({name: value})[name])}, the server keeps {_or_nothing(shown)}{why}"
+            sent = format_cell(mask({name: value})[name])
+            yield f"{name}: sent {sent}, the server keeps {_format_optional(shown)}{why}"
 
 
-def _or_nothing(value: Any) -> str:
-    return "nothing" if value is None else cell(value)
+def _format_optional(value: Any) -> str:
+    return "nothing" if value is None else format_cell(value)
 
 
-def told(context: "Context", key: str, value: Any) -> str:
+def describe_setting(context: "Context", key: str, value: Any) -> str:
     """A setting in a few words: ``slug "q3"``, ``expires 2026-12-01 09:00 (10 days)``, ``no view limit``."""
     if key in ("deleteAt", "neverExpire"):
-        return _expiry(context, None if key == "neverExpire" else value)
+        return _describe_expiry(context, None if key == "neverExpire" else value)
     if key == "password":
         return "password set" if value else "no password"
     name = _NAMES.get(key, key)
     if value is None:
         return f"no {name}" if key in _NAMES else f"{key} default"
-    return f"{name} {_shown(key, value)}"
+    return f"{name} {_format_value(key, value)}"
 
 
 _NAMES = {
@@ -132,7 +139,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-def _shown(key: str, value: Any) -> str:
+def _format_value(key: str, value: Any) -> str:
     # The value may be what a server sent, so its shape is not taken for granted.
     if key == "pageRange" and isinstance(value, Mapping):
         return f"{value.get('from')}-{value.get('to')}"
@@ -140,63 +147,64 @@ def _shown(key: str, value: Any) -> str:
         return ", ".join(map(str, value))
     if key == "gateFields" and isinstance(value, list):
         return ", ".join(str(field.get("label")) for field in value if isinstance(field, Mapping))
-    return f'"{value}"' if key in ("slug", "cta.label") else cell(value)
+    return f'"{value}"' if key in ("slug", "cta.label") else format_cell(value)
 
 
-def _expiry(context: "Context", value: Any) -> str:
+def _describe_expiry(context: "Context", value: Any) -> str:
     millis = parse_instant(str(value))
     if millis is None:
         return "never expires"
-    away = relative(millis, context.now())
+    away = format_relative_time(millis, context.now())
     words = f" ({away.removeprefix('in ')})" if away.startswith("in ") else ""
-    return f"expires {local_time(millis)}{words}"
+    return f"expires {format_local_time(millis)}{words}"
 
 
-def told_body(context: "Context", body: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> list[str]:
+def describe_body(context: "Context", body: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> list[str]:
     """Every setting of ``body`` in words; of ``viewerSettings`` what differs from ``before``, a File object."""
     words = []
     for name, value in body.items():
         if name == VIEWER:
-            changes = viewer_differences(viewer_of(before or {}), value)
-            words += [told(context, change.key, change.new) for change in changes]
+            changes = find_viewer_differences(get_viewer_settings(before or {}), value)
+            words += [describe_setting(context, change.key, change.new) for change in changes]
             words += ["viewer at its defaults"] if before is None and not changes else []
         else:
-            words.append(told(context, name, stored(name, value)))
+            words.append(describe_setting(context, name, normalize_value(name, value)))
     return words or ["nothing new"]
 
 
-def told_difference(context: "Context", change: Difference) -> str:
+def describe_difference(context: "Context", change: Difference) -> str:
     """``slug "q2" -> "q3"``."""
     arrow = context.err_screen.glyph("→")
     key = {"deleteAt": "expiry", "password": "password"}.get(change.key, _NAMES.get(change.key, change.key))
-    return f"{key} {_side(context, change.key, change.old)} {arrow} {_side(context, change.key, change.new)}"
+    before, after = (_describe_side(context, change.key, each) for each in (change.old, change.new))
+    return f"{key} {before} {arrow} {after}"
 
 
-def _side(context: "Context", key: str, value: Any) -> str:
+def _describe_side(context: "Context", key: str, value: Any) -> str:
     if key == "deleteAt":
-        return _expiry(context, value).removeprefix("expires ").removesuffix(" expires")
+        return _describe_expiry(context, value).removeprefix("expires ").removesuffix(" expires")
     if key == "password":
         return "new" if value == MASK else "set" if value else "none"
     if value is None:
         default = ROWS[key].default if key in ROWS else None
-        return "none" if default is None else cell(default)
-    return _shown(key, value)
+        return "none" if default is None else format_cell(default)
+    return _format_value(key, value)
 
 
-def again(file: str, body: Mapping[str, Any], protect: str = "--password-prompt") -> str:
+def format_set_command(file: str, body: Mapping[str, Any], protect: str = "--password-prompt") -> str:
     """The command line that sets ``body`` on ``file``; ``protect``: the option that gives the password once more."""
     words = ["docshare", "settings", "set", file]
     for name, value in body.items():
         if name == "password":
             words.append(protect)
         elif name == VIEWER:
-            words += [_assigned(key, inner) for key, inner in leaves(value)]
+            words += [_format_assignment(key, inner) for key, inner in flatten_viewer(value)]
         else:
-            words.append(_assigned(name, value))
+            words.append(_format_assignment(name, value))
     return " ".join(words)
 
 
-def _assigned(key: str, value: Any) -> str:
+def _format_assignment(key: str, value: Any) -> str:
     kind = ROWS[key].kind if key in ROWS else ""
     if kind == "pages" and value.get("from"):
         return f"{key}={value['from']}-{value['to']}"

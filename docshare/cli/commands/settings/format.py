@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.settings.declarations import ROWS, VIEWER, canonical, is_whole, known
-from docshare.cli.commands.settings.describe import value_in, viewer_of
-from docshare.cli.commands.settings.stored import ASSETS, leaves
+from docshare.cli.commands.settings.declarations import ROWS, VIEWER, canonicalize, find_setting, is_object_key
+from docshare.cli.commands.settings.describe import get_setting_value, get_viewer_settings
+from docshare.cli.commands.settings.stored import ASSETS, flatten_viewer
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.terminal.output import Emitter, Spec, cell
+from docshare.cli.terminal.output import Emitter, Spec, format_cell
 from docshare.cli.terminal.text import clean
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS
@@ -18,45 +18,45 @@ if TYPE_CHECKING:
 PROTECTED = "protected"  # how a File object shows that there is a password
 
 # What belongs to one file: its password, its name, its binding to a design.
-_PERSONAL = frozenset({"password", "slug", "neverExpire", "detachDesignToolDesign", "designToolUpdatesEnabled"})
+_FILE_SPECIFIC = frozenset({"password", "slug", "neverExpire", "detachDesignToolDesign", "designToolUpdatesEnabled"})
 
 
-def _keys() -> tuple[str, ...]:
-    return tuple(PROTECTED if name == "password" else name for name, row in SETTINGS.items() if _shown(row.name))
+def _list_keys() -> tuple[str, ...]:
+    return tuple(PROTECTED if name == "password" else name for name, row in SETTINGS.items() if _is_shown(row.name))
 
 
-def _shown(name: str) -> bool:
+def _is_shown(name: str) -> bool:
     return name == "password" or SETTINGS[name].shown != "never"
 
 
-def settings_of(file: Mapping[str, Any]) -> dict[str, Any]:
+def extract_settings(file: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that a File object shows, in the order of the specification."""
-    return {key: file[key] for key in _keys() if key in file}
+    return {key: file[key] for key in _list_keys() if key in file}
 
 
-def flat(settings: Mapping[str, Any]) -> dict[str, Any]:
+def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings by the keys that ``settings set`` takes: ``viewerSettings`` in dotted keys."""
     found = {key: value for key, value in settings.items() if key != VIEWER}
-    return found | dict(leaves(viewer_of(settings)))
+    return found | dict(flatten_viewer(get_viewer_settings(settings)))
 
 
-def value_of_key(file: Mapping[str, Any], key: str) -> Any:
+def get_effective_value(file: Mapping[str, Any], key: str) -> Any:
     """The value in effect of one setting (a key of ``ROWS``, ``protected``, a block, or ``viewerSettings``)."""
     if key == PROTECTED:
         return file.get(PROTECTED)
-    if is_whole(key):
-        return viewer_of(file) if key == VIEWER else viewer_of(file).get(key)
-    found = value_in(file, key)
+    if is_object_key(key):
+        return get_viewer_settings(file) if key == VIEWER else get_viewer_settings(file).get(key)
+    found = get_setting_value(file, key)
     return ROWS[key].default if found is None and ROWS[key].in_viewer else found
 
 
-def checked_keys(keys: Sequence[str]) -> list[str]:
+def parse_keys(keys: Sequence[str]) -> list[str]:
     """The keys in their canonical form; Stop (2) for an unknown one, and for one that no server shows."""
-    found = [key if key in (PROTECTED, VIEWER) else canonical(key) for key in keys]
+    found = [key if key in (PROTECTED, VIEWER) else canonicalize(key) for key in keys]
     for key in found:
-        if key != PROTECTED and not is_whole(key):
-            known(key)
-        if key in SETTINGS and not _shown(key):
+        if key != PROTECTED and not is_object_key(key):
+            find_setting(key)
+        if key in SETTINGS and not _is_shown(key):
             raise Stop(ExitCode.USAGE, f"{key} can be set, but is shown nowhere")
     return found
 
@@ -64,17 +64,17 @@ def checked_keys(keys: Sequence[str]) -> list[str]:
 def print_settings(context: "Context", file: Mapping[str, Any], keys: Sequence[str]) -> None:
     """Print all settings of a File object, or those of ``keys`` (canonical ones)."""
     if len(keys) == 1:
-        value = value_of_key(file, keys[0])
-        spec = GOT._replace(plain=(keys[0],), human=lambda row, _: [cell(row.get(keys[0]))])
+        value = get_effective_value(file, keys[0])
+        spec = GET_SPEC._replace(plain=(keys[0],), human=lambda row, _: [format_cell(row.get(keys[0]))])
         Emitter(context, spec).emit({keys[0]: value})
         return
-    printer = Emitter(context, GOT)
-    chosen = {key: value_of_key(file, key) for key in keys} if keys else settings_of(file)
+    printer = Emitter(context, GET_SPEC)
+    chosen = {key: get_effective_value(file, key) for key in keys} if keys else extract_settings(file)
     nested = printer.format in ("json", "jsonl") or not printer.natural
-    printer.emit(chosen if nested else flat(chosen))
+    printer.emit(chosen if nested else flatten(chosen))
 
 
-def _pairs(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
+def _render_settings(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
     """Settings for people: key, value and plan, one block of ``viewerSettings`` below the other."""
     width, group, screen = max(map(len, row), default=0), "file", context.out_screen
     for key, value in row.items():
@@ -83,19 +83,19 @@ def _pairs(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
             group = known_as.group
             yield ""
         tag = f"[{known_as.plan.tier}]" if known_as is not None and known_as.plan > Plan.FREE else ""
-        text = f"{screen.paint('dim', clean(key).ljust(width))}  {cell(value)}"
+        text = f"{screen.paint('dim', clean(key).ljust(width))}  {format_cell(value)}"
         yield f"{text}  {screen.paint('dim', tag)}".rstrip() if tag else text
 
 
-GOT = Spec(fields=_keys(), human=_pairs)
+GET_SPEC = Spec(fields=_list_keys(), human=_render_settings)
 
 
-def exported(file: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def export_settings(file: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The body that gives another file the same settings: each one said, also where it is unset; and the keys that had
     to be left out, because assets belong to their file."""
     body: dict[str, Any] = {}
     for name, row in SETTINGS.items():
-        if name in _PERSONAL:
+        if name in _FILE_SPECIFIC:
             continue
         if name == "deleteAt":
             body |= {"deleteAt": file["deleteAt"]} if "deleteAt" in file else {"neverExpire": True}
@@ -103,11 +103,11 @@ def exported(file: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
             body[name] = file[name]
         else:
             body[name] = row.clears[0] if row.clears else row.default
-    return _without_assets(body)
+    return _remove_assets(body)
 
 
-def _without_assets(body: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    looks = dict(leaves(viewer_of(body)))
+def _remove_assets(body: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    looks = dict(flatten_viewer(get_viewer_settings(body)))
     dropped = [key for key in ASSETS if key in looks]
     if "background.assetId" in dropped and looks.get("background.type") == "image":
         dropped.append("background.type")  # an image without its picture

@@ -4,10 +4,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.settings.changes import Changes
-from docshare.cli.commands.settings.declarations import ROWS, canonical, is_whole, known
+from docshare.cli.commands.settings.changes import SettingChanges
+from docshare.cli.commands.settings.declarations import ROWS, canonicalize, find_setting, is_object_key
 from docshare.cli.commands.settings.options import AllSettings, SharingOptions, UploadSettings
-from docshare.cli.commands.settings.values import assignment, from_json, from_text, moment, read_settings, window
+from docshare.cli.commands.settings.values import (
+    parse_assignment,
+    parse_json,
+    parse_page_range,
+    parse_text,
+    parse_time,
+    read_settings,
+)
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_text
 from docshare.contract.limits import GATE_FIELDS
@@ -18,7 +25,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
 # Option -> the setting that takes its value as it is.
-_PLAIN = {
+_DIRECT_OPTIONS = {
     "mode": "viewerMode", "download": "allowDownload", "views": "viewLimit", "require_email": "requireEmail",
     "email_domain": "gateDomains", "notify": "notifyOnView", "watermark": "watermark", "receipt": "askReceipt",
     "slug": "slug", "comments": "commentsEnabled", "comments_public": "commentsAllowPublic",
@@ -27,9 +34,9 @@ _PLAIN = {
     "watermark_opacity": "watermarkStyle.opacity",
 }  # fmt: skip
 _NONE = "none"
-_ASSET = "asset:"
-_LOOKS = f"A background is #RRGGBB, {', '.join(PRESETS)}, asset:ID or none."
-_FORM = f"A form is a list of up to {GATE_FIELDS} {{key, label, type, required}}; exactly one has the type email."
+_ASSET_PREFIX = "asset:"
+_BACKGROUND_HINT = f"A background is #RRGGBB, {', '.join(PRESETS)}, asset:ID or none."
+_FORM_HINT = f"A form is a list of up to {GATE_FIELDS} {{key, label, type, required}}; exactly one has the type email."
 
 
 def gather(
@@ -39,7 +46,7 @@ def gather(
     *,
     lenient: bool = False,
     ids_on_stdin: bool = False,
-) -> Changes:
+) -> SettingChanges:
     """Everything the options and the ``words`` (``key=value``) say, judged as far as that is possible without the file.
 
     A file of settings comes first; what is said on the line goes before it. Stop (2) for what is not allowed.
@@ -47,69 +54,71 @@ def gather(
     source, gate = (getattr(given, name, None) for name in ("source", "gate"))
     if (source, gate, given.password_file).count(STDIN) + ids_on_stdin > 1:
         raise Stop(ExitCode.USAGE, "'-' (stdin) can be read once only")
-    changes = Changes(lenient=lenient)
+    changes = SettingChanges(lenient=lenient)
     if source is not None:
         changes.load(
             read_settings(context, source, "--settings" if isinstance(given, UploadSettings) else "--from-file")
         )
-    for option, key in _PLAIN.items():
+    for option, key in _DIRECT_OPTIONS.items():
         value = getattr(given, option, None)
         if value is not None:
-            changes.put(key, _said(key, value))
+            changes.put(key, _require_value(key, value))
     _put_times_and_pages(context, given, changes)
     if isinstance(given, AllSettings):
-        _put_looks(context, given, changes)
+        _put_appearance(context, given, changes)
     for word in (*(given.assignments or ()), *words):
-        _put_word(context, changes, word, lenient=lenient)
+        _put_assignment(context, changes, word, lenient=lenient)
     if given.email_domain and "requireEmail" not in changes.fields:
         changes.put("requireEmail", True)  # the server keeps domains without it, and lets everybody in
-    secret = _password(context, given)
+    secret = _read_password(context, given)
     if secret is not None:
         changes.put_password(secret)
     return changes
 
 
-def _said(key: str, value: Any) -> Any:
+def _require_value(key: str, value: Any) -> Any:
     if value == "":  # in a script it is most often a variable that was never set
         raise Stop(ExitCode.USAGE, f"{key} is empty", hint=f"To clear it: docshare settings clear FILE {key}")
     return value
 
 
-def _put_times_and_pages(context: "Context", given: SharingOptions, changes: Changes) -> None:
+def _put_times_and_pages(context: "Context", given: SharingOptions, changes: SettingChanges) -> None:
     if given.hide_expiry is not None:
         changes.put("showExpiry", not given.hide_expiry)
     if given.pages is not None:
-        changes.put("pageRange", window(given.pages, "--pages"))
+        changes.put("pageRange", parse_page_range(given.pages, "--pages"))
     if given.expires == "never":
         changes.put("neverExpire", True)
     elif given.expires is not None:
-        changes.put("deleteAt", instant(_future(context, given.expires)))
+        changes.put("deleteAt", instant(_parse_future(context, given.expires)))
 
 
-def _future(context: "Context", text: str) -> int:
-    found = moment(context, text, "--expires")
+def _parse_future(context: "Context", text: str) -> int:
+    found = parse_time(context, text, "--expires")
     if found <= context.now():
         hint = "A dead link stays dead. If that is meant: deleteAt=TIME takes a time in the past."
         raise Stop(ExitCode.USAGE, f"--expires: {text!r} is in the past", hint=hint)
     return found
 
 
-def _put_looks(context: "Context", given: AllSettings, changes: Changes) -> None:
+def _put_appearance(context: "Context", given: AllSettings, changes: SettingChanges) -> None:
     if given.gate is not None:
-        form = None if given.gate == _NONE else from_json(read_text(context, given.gate, "--gate"), given.gate)
-        with _about(f"--gate {given.gate}", _FORM):
+        form = None if given.gate == _NONE else parse_json(read_text(context, given.gate, "--gate"), given.gate)
+        with _prefix_errors(f"--gate {given.gate}", _FORM_HINT):
             changes.put("gateFields", form)
     if given.ga4 is not None:
         changes.put("ga4Id", None if given.ga4 == _NONE else given.ga4)
     if given.logo is not None:
-        changes.put(*(("logo", None) if given.logo == _NONE else ("logo.assetId", given.logo.removeprefix(_ASSET))))
+        changes.put(
+            *(("logo", None) if given.logo == _NONE else ("logo.assetId", given.logo.removeprefix(_ASSET_PREFIX)))
+        )
     if given.background is not None:
-        with _about(f"--background {given.background}", _LOOKS):
-            changes.put("background", _background(given.background))
+        with _prefix_errors(f"--background {given.background}", _BACKGROUND_HINT):
+            changes.put("background", _parse_background(given.background))
 
 
 @contextmanager
-def _about(said: str, hint: str) -> Iterator[None]:
+def _prefix_errors(said: str, hint: str) -> Iterator[None]:
     """Name what was ``said`` on the line in the refusal of its value, which speaks of the setting alone."""
     try:
         yield
@@ -117,37 +126,37 @@ def _about(said: str, hint: str) -> Iterator[None]:
         raise Stop(stop.exit, f"{said}: {stop.detail}", hint=hint, code=stop.code) from None
 
 
-def _background(look: str) -> dict[str, str] | None:
+def _parse_background(look: str) -> dict[str, str] | None:
     if look == _NONE:
         return None
     if look in PRESETS:
         return {"type": "gradient", "preset": look}
-    if look.startswith(_ASSET):
-        return {"type": "image", "assetId": look.removeprefix(_ASSET)}
+    if look.startswith(_ASSET_PREFIX):
+        return {"type": "image", "assetId": look.removeprefix(_ASSET_PREFIX)}
     return {"type": "solid", "color": look}
 
 
-def _put_word(context: "Context", changes: Changes, word: str, *, lenient: bool) -> None:
-    key, as_json, text = assignment(word)
-    row = ROWS.get(canonical(key))
+def _put_assignment(context: "Context", changes: SettingChanges, word: str, *, lenient: bool) -> None:
+    key, as_json, text = parse_assignment(word)
+    row = ROWS.get(canonicalize(key))
     if key == "password":
         changes.put(key, None)  # which refuses it, and says what to do
     elif as_json:
         given = read_text(context, text[1:], key) if text.startswith("@") else text
-        changes.put(key, from_json(given, key))
+        changes.put(key, parse_json(given, key))
     elif row is not None:
-        changes.put(key, from_text(context, row, text))
-    elif is_whole(key):
-        changes.put(key, None if text == "null" else from_json(text, key))
+        changes.put(key, parse_text(context, row, text))
+    elif is_object_key(key):
+        changes.put(key, None if text == "null" else parse_json(text, key))
     else:
-        changes.put(key, text if lenient else known(key))  # an unknown key is refused here
+        changes.put(key, text if lenient else find_setting(key))  # an unknown key is refused here
 
 
-def _password(context: "Context", given: SharingOptions) -> str | None:
+def _read_password(context: "Context", given: SharingOptions) -> str | None:
     if given.password_file is not None and given.password_prompt:
         raise Stop(ExitCode.USAGE, "--password-file and --password-prompt exclude each other")
     if given.password_prompt:
-        secret = _asked(context)
+        secret = _prompt_password(context)
     elif given.password_file is not None:
         secret = read_text(context, given.password_file, "--password-file").removesuffix("\n").removesuffix("\r")
     else:
@@ -161,14 +170,14 @@ def _password(context: "Context", given: SharingOptions) -> str | None:
     return keep_secret(context, secret)
 
 
-def _asked(context: "Context") -> str:
+def _prompt_password(context: "Context") -> str:
     """The password, typed twice without being shown, and not trimmed."""
     if not context.may_prompt:
         hint = "Give --password-file F."
         raise Stop(ExitCode.USAGE, "the password cannot be asked for here", hint=hint, code="prompt")
-    from docshare.cli.framework.prompts import hidden
+    from docshare.cli.framework.prompts import read_hidden
 
-    secret = hidden(context, "Password: ")
-    if hidden(context, "Once more: ") != secret:
+    secret = read_hidden(context, "Password: ")
+    if read_hidden(context, "Once more: ") != secret:
         raise Stop(ExitCode.USAGE, "the two passwords differ; nothing was changed")
     return secret

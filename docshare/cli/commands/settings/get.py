@@ -4,16 +4,16 @@ from typing import Annotated
 
 import typer
 
-from docshare.cli.commands.settings.format import GOT, checked_keys, exported, print_settings
+from docshare.cli.commands.settings.format import GET_SPEC, export_settings, parse_keys, print_settings
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import current
-from docshare.cli.terminal.output import Spec, json_text
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import current_context
+from docshare.cli.terminal.output import Spec, format_json
 
 app = App()
 
 
-@app.command("get", spec=GOT)
+@app.command("get", spec=GET_SPEC)
 def get(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     keys: Annotated[
@@ -31,10 +31,10 @@ def get(
       docshare settings get aB3dE5fG7hJ9 flip.speedMs
       docshare settings get @last --json | jq .viewerSettings
     """
-    ctx = current()
-    chosen = checked_keys(keys or [])
+    ctx = current_context()
+    chosen = parse_keys(keys or [])
     client = ctx.client()
-    print_settings(ctx, client.files.show(FileNames(ctx, client).one(file)), chosen)
+    print_settings(ctx, client.files.show(FileResolver(ctx, client).one(file)), chosen)
 
 
 @app.command("export", spec=Spec())
@@ -48,12 +48,12 @@ def export(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)])
 
       docshare settings export @last > usual.json
     """
-    ctx = current()
+    ctx = current_context()
     client = ctx.client()
-    body, left_out = exported(client.files.show(FileNames(ctx, client).one(file)))
+    body, left_out = export_settings(client.files.show(FileResolver(ctx, client).one(file)))
     if left_out:
         ctx.note(f"not exported: {', '.join(left_out)} (assets belong to their file)")
     if ctx.emitter(Spec()).natural:
-        ctx.print(json_text(body, ascii_only=ctx.stdout_tty or not ctx.out_screen.unicode, pretty=True))
+        ctx.print(format_json(body, ascii_only=ctx.stdout_tty or not ctx.out_screen.unicode, pretty=True))
     else:
         ctx.emit(body, Spec())

@@ -3,11 +3,11 @@
 from docshare.cli.framework.app import App, Stub
 
 _COMMANDS = "Commands"
-_READING, _WRITING = "docshare.cli.commands.settings.get", "docshare.cli.commands.settings.clear_apply_copy"
+_READ_MODULE, _WRITE_MODULE = "docshare.cli.commands.settings.get", "docshare.cli.commands.settings.clear_apply_copy"
 _STUBS = (
-    Stub("get", _READING, _COMMANDS, "Show the settings of a file.", "get"),
+    Stub("get", _READ_MODULE, _COMMANDS, "Show the settings of a file.", "get"),
     Stub("set", "docshare.cli.commands.settings.set", _COMMANDS, "Change settings of files."),
-    Stub("clear", _WRITING, _COMMANDS, "Take settings away.", "clear"),
+    Stub("clear", _WRITE_MODULE, _COMMANDS, "Take settings away.", "clear"),
     Stub(
         "schema",
         "docshare.cli.commands.settings.schema",
@@ -16,13 +16,13 @@ _STUBS = (
     ),
     Stub(
         "export",
-        _READING,
+        _READ_MODULE,
         _COMMANDS,
         "Print the settings of a file as JSON that docshare settings apply takes.",
         "export",
     ),
-    Stub("apply", _WRITING, _COMMANDS, "Give files the settings in a file.", "apply"),
-    Stub("copy", _WRITING, _COMMANDS, "Give files the settings of another file.", "copy"),
+    Stub("apply", _WRITE_MODULE, _COMMANDS, "Give files the settings in a file.", "apply"),
+    Stub("copy", _WRITE_MODULE, _COMMANDS, "Give files the settings of another file.", "copy"),
 )
 
 app = App("Settings of a file: password, expiry, link name, viewer.", stubs=_STUBS)

@@ -12,35 +12,35 @@ _ALL_PAGES = {"from": 0, "to": 0}  # Spec: Variant. On a variant this serves the
 _KEYS = ("allowDownload", "pageRange")
 
 
-def overrides_of(download: bool | None, pages: str | None, name: str = "--pages") -> Overrides:
+def build_overrides(download: bool | None, pages: str | None, name: str = "--pages") -> Overrides:
     """The overrides for ``--download`` and ``--pages`` (``3-9``, ``5`` or ``all``), None leaving one out; Stop (2) for
     what is no page range, saying ``name``."""
     found: Overrides = {} if download is None else {"allowDownload": download}
     if pages is not None:
-        from docshare.cli.commands.settings.values import window
+        from docshare.cli.commands.settings.values import parse_page_range
 
-        typed = window(pages, name)
+        typed = parse_page_range(pages, name)
         if typed is not None and not typed["from"]:
             raise Stop(ExitCode.USAGE, f"{name}: pages are counted from 1", hint="Write 3-9, 5, or all.")
-        found["pageRange"] = _checked("pageRange", typed or _ALL_PAGES, name)
+        found["pageRange"] = _validate("pageRange", typed or _ALL_PAGES, name)
     return found
 
 
-def overrides_in(text: str) -> Overrides:
+def parse_overrides(text: str) -> Overrides:
     """The overrides in a JSON object; Stop (2) for anything that a variant cannot override."""
-    from docshare.cli.commands.settings.values import from_json
+    from docshare.cli.commands.settings.values import parse_json
 
-    found = from_json(text, "--overrides")
+    found = parse_json(text, "--overrides")
     if not isinstance(found, dict):
         raise Stop(ExitCode.USAGE, "--overrides must be an object", hint='Such as {"allowDownload":false}.')
     strange = sorted(found.keys() - set(_KEYS))
     if strange:
         known = " and ".join(_KEYS)
         raise Stop(ExitCode.USAGE, f"a variant overrides {known}, not {strange[0]}", hint="The rest is set per file.")
-    return {key: _checked(key, value, f"--overrides: {key}") for key, value in found.items()}
+    return {key: _validate(key, value, f"--overrides: {key}") for key, value in found.items()}
 
 
-def _checked(key: str, value: object, name: str) -> Any:
+def _validate(key: str, value: object, name: str) -> Any:
     from docshare.contract import fields  # here, since what is only to be shown needs none of it
 
     try:
@@ -49,7 +49,7 @@ def _checked(key: str, value: object, name: str) -> Any:
         raise Stop(ExitCode.USAGE, problem.detail) from None
 
 
-def pages_text(overrides: Mapping[str, Any]) -> str:
+def format_page_range(overrides: Mapping[str, Any]) -> str:
     """The page range as it is typed: ``3-9``, ``all``, or nothing where the file's own holds."""
     window = overrides.get("pageRange")
     if not isinstance(window, dict):
@@ -57,10 +57,10 @@ def pages_text(overrides: Mapping[str, Any]) -> str:
     return f"{window.get('from')}-{window.get('to')}" if window.get("to") else "all"
 
 
-def in_words(overrides: object) -> str:
+def describe_overrides(overrides: object) -> str:
     """The overrides for people: ``no download, pages 3-9``."""
     if not isinstance(overrides, dict):
         return ""
     download = {True: "download", False: "no download"}.get(overrides.get("allowDownload", ""), "")
-    pages = pages_text(overrides)
+    pages = format_page_range(overrides)
     return ", ".join(filter(None, (download, "all pages" if pages == "all" else pages and f"pages {pages}")))

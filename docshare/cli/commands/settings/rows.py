@@ -9,20 +9,20 @@ from docshare.cli.terminal.text import clean
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-SAID = "said"  # the words for people, in a row for the printer
+MESSAGES = "said"  # the words for people, in a row for the printer
 
 
-def _lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
     name = context.out_screen.paint("id", clean(str(row["name"])))
-    yield f"updated {name}: {clean(', '.join(row[SAID]))}"
+    yield f"updated {name}: {clean(', '.join(row[MESSAGES]))}"
     if "address" in row:
         yield context.out_screen.paint("bold", clean(row["address"]))
 
 
-WRITTEN = Spec(fields=("uuid", "sent", "changed", "warnings", "address", "file"), id="uuid", human=_lines)
+WRITE_SPEC = Spec(fields=("uuid", "sent", "changed", "warnings", "address", "file"), id="uuid", human=_render_row)
 
 
-class WrittenPrinter(Emitter):
+class SettingsPrinter(Emitter):
     """Prints what was written. A pipe gets nothing: the exit code says it all."""
 
     def emit(self, data: Any) -> None:
@@ -32,15 +32,17 @@ class WrittenPrinter(Emitter):
         if self.for_people:
             super().emit(data)
         else:
-            super().emit([_for_programs(row) for row in data] if isinstance(data, list) else _for_programs(data))
+            super().emit(
+                [_strip_display_keys(row) for row in data] if isinstance(data, list) else _strip_display_keys(data)
+            )
 
     def row(self, row: Any) -> None:
         """One row of many."""
         if self.for_people:
             super().row(row)
         elif not self.natural:
-            super().row(_for_programs(row))
+            super().row(_strip_display_keys(row))
 
 
-def _for_programs(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key not in (SAID, "name")}
+def _strip_display_keys(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in (MESSAGES, "name")}

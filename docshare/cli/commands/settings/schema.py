@@ -5,29 +5,29 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.commands.settings.declarations import ROWS, Row, canonical, known
+from docshare.cli.commands.settings.declarations import ROWS, SettingRow, canonicalize, find_setting
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import current
+from docshare.cli.framework.context import current_context
 from docshare.cli.terminal.output import Column, Spec
 from docshare.contract.plans import Plan
 
 app = App()
 
 
-def _plan(row: Mapping[str, Any]) -> str:
+def _format_plan(row: Mapping[str, Any]) -> str:
     return "" if row["plan"] == Plan.FREE.tier else str(row["plan"])
 
 
-def _allowed(row: Mapping[str, Any]) -> str:
+def _format_allowed(row: Mapping[str, Any]) -> str:
     return ROWS[row["key"]].allowed
 
 
 SCHEMA = Spec(
     table=(
         Column("key", "SETTING", role="bold"),
-        Column("allowed", "VALUES", flexible=True, show=_allowed),
+        Column("allowed", "VALUES", flexible=True, show=_format_allowed),
         Column("default", "DEFAULT", rank=1),
-        Column("plan", "PLAN", rank=2, show=_plan),
+        Column("plan", "PLAN", rank=2, show=_format_plan),
     ),
     plain=("key", "type", "allowed", "default", "plan"),
     fields=("path", "values", "minimum", "maximum", "clear"),
@@ -35,9 +35,9 @@ SCHEMA = Spec(
 )
 
 
-def schema_rows(keys: Sequence[str], *, for_programs: bool) -> list[dict[str, Any]]:
+def build_schema_rows(keys: Sequence[str], *, for_programs: bool) -> list[dict[str, Any]]:
     """The schema of all settings, or of ``keys``; people and tables get what is ``allowed`` as one text."""
-    rows: list[Row] = [known(canonical(key)) for key in keys] if keys else list(ROWS.values())
+    rows: list[SettingRow] = [find_setting(canonicalize(key)) for key in keys] if keys else list(ROWS.values())
     return [row.as_json() | ({} if for_programs else {"allowed": row.allowed}) for row in rows]
 
 
@@ -54,6 +54,6 @@ def schema(
       docshare settings schema
       docshare settings schema flip.speedMs --json
     """
-    ctx = current()
+    ctx = current_context()
     printer = ctx.emitter(SCHEMA)
-    printer.emit(schema_rows(keys or [], for_programs=printer.format in ("json", "jsonl")))
+    printer.emit(build_schema_rows(keys or [], for_programs=printer.format in ("json", "jsonl")))

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docshare.cli.commands.settings.options import DIFF, DRY_RUN, JUDGE, READ_BACK, STRICT, AllSettings
-from docshare.cli.commands.settings.rows import WRITTEN
+from docshare.cli.commands.settings.options import DIFF, DRY_RUN, READ_BACK, STRICT, VALIDATE, AllSettings
+from docshare.cli.commands.settings.rows import WRITE_SPEC
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILES_HELP
-from docshare.cli.framework.context import current
+from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN
-from docshare.cli.framework.option_groups import collecting
+from docshare.cli.framework.option_groups import add_options
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 app = App()
 
 
-@app.command("set", spec=WRITTEN)
-@collecting(AllSettings)
+@app.command("set", spec=WRITE_SPEC)
+@add_options(AllSettings)
 def set_(
     words: Annotated[
         list[str],
@@ -31,7 +31,7 @@ def set_(
     replace: Annotated[
         bool, typer.Option("--replace", help="Send the viewer's settings as given, without those stored.")
     ] = False,
-    judge: Annotated[bool, JUDGE] = True,
+    judge: Annotated[bool, VALIDATE] = True,
     read_back: Annotated[bool, READ_BACK] = True,
     strict: Annotated[bool, STRICT] = False,
     diff: Annotated[bool, DIFF] = False,
@@ -56,19 +56,19 @@ def set_(
       docshare settings set @last gateFields:=@form.json --diff
       docshare ls --format ids | docshare settings set - --expires 2030-12-31
     """
-    from docshare.cli.commands.settings.clear_apply_copy import written
+    from docshare.cli.commands.settings.clear_apply_copy import write_settings
     from docshare.cli.commands.settings.gather import gather
     from docshare.cli.commands.settings.values import is_assignment
-    from docshare.cli.commands.settings.write import Way
+    from docshare.cli.commands.settings.write import WriteOptions
 
-    ctx = current()
+    ctx = current_context()
     names = [word for word in words if not is_assignment(word)]
     pairs = [word for word in words if is_assignment(word)]
     changes = gather(ctx, given, pairs, lenient=not judge, ids_on_stdin=STDIN in names)
-    way = Way(replace=replace, read_back=read_back, diff=diff, unowned=manage_token_file is not None)
+    way = WriteOptions(replace=replace, read_back=read_back, diff=diff, unowned=manage_token_file is not None)
     if manage_token_file is not None:
         _use_manage_token(ctx, manage_token_file)
-    return written(ctx, names, changes, way, strict=strict, dry_run=dry_run)
+    return write_settings(ctx, names, changes, way, strict=strict, dry_run=dry_run)
 
 
 def _use_manage_token(ctx: "Context", path: str) -> None:

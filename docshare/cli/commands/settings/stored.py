@@ -8,7 +8,7 @@ from docshare.cli.commands.settings.declarations import ROWS
 ASSETS = ("background.assetId", "logo.assetId")  # keys of what a file shows of its own assets
 
 
-def leaves(stored: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def flatten_viewer(stored: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Every dotted key of a ``viewerSettings`` object with its value."""
     for block, value in stored.items():
         if isinstance(value, Mapping):
@@ -17,16 +17,16 @@ def leaves(stored: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield block, value
 
 
-def deviates(key: str, value: Any) -> bool:
+def has_non_default_value(key: str, value: Any) -> bool:
     """Whether a field of ``viewerSettings`` differs from its default."""
     row = ROWS.get(key)
-    return row is None or not alike(value, row.default)
+    return row is None or not is_same_value(value, row.default)
 
 
-def alike(one: Any, other: Any) -> bool:
+def is_same_value(one: Any, other: Any) -> bool:
     """Whether two values of a field are the same; colours compare without case."""
-    return bool(_folded(one) == _folded(other))
+    return bool(_fold_case(one) == _fold_case(other))
 
 
-def _folded(value: Any) -> Any:
+def _fold_case(value: Any) -> Any:
     return value.lower() if isinstance(value, str) and value.startswith("#") else value

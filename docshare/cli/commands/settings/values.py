@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import read_text
-from docshare.cli.terminal.text import seconds
+from docshare.cli.terminal.text import parse_duration
 from docshare.contract import fields, limits
 from docshare.contract.patterns import Pattern
 from docshare.contract.problems import Problem
 from docshare.contract.wire import instant, parse_instant
 
 if TYPE_CHECKING:
-    from docshare.cli.commands.settings.declarations import Row
+    from docshare.cli.commands.settings.declarations import SettingRow
     from docshare.cli.framework.context import Context
 
 _ASSIGNMENT = Pattern(r"([A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z0-9]+)*)(:?=)(.*)", re.DOTALL)
-_WINDOW = Pattern(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
+_PAGE_RANGE = Pattern(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
 _DURATION = Pattern(r"[0-9.]+[a-z]+", re.ASCII)
-_LOCAL = Pattern(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
-_LAST_OF_DAY = time(23, 59, 59)
+_LOCAL_TIME = Pattern(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
+_END_OF_DAY = time(23, 59, 59)
 
 
 def is_assignment(word: str) -> bool:
@@ -30,7 +30,7 @@ def is_assignment(word: str) -> bool:
     return _ASSIGNMENT.fullmatch(word) is not None
 
 
-def assignment(word: str) -> tuple[str, bool, str]:
+def parse_assignment(word: str) -> tuple[str, bool, str]:
     """The key of ``key=value``, whether its value is JSON (``:=``), and the value; Stop (2) for another word."""
     match = _ASSIGNMENT.fullmatch(word)
     if match is None:
@@ -38,21 +38,21 @@ def assignment(word: str) -> tuple[str, bool, str]:
     return match[1], match[2] == ":=", match[3]
 
 
-def from_json(text: str, what: str) -> Any:
+def parse_json(text: str, what: str) -> Any:
     """``text`` as JSON; Stop (2) naming ``what`` it was to be."""
     import json
 
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
         raise Stop(ExitCode.USAGE, f"{what} is no JSON: {error}") from None
 
 
-def _no_constant(word: str) -> float:
+def _reject_constant(word: str) -> float:
     raise ValueError(f"{word} is no value of JSON")
 
 
-def from_text(context: "Context", row: "Row", text: str) -> Any:
+def parse_text(context: "Context", row: "SettingRow", text: str) -> Any:
     """The value of ``key=text`` by the type of its row; None stands for "clear". Stop (2) for what is of another type.
 
     An empty text is refused: in a script it is most often a variable that was never set.
@@ -62,18 +62,18 @@ def from_text(context: "Context", row: "Row", text: str) -> Any:
     if text == "null":
         return None
     if text.startswith("@"):
-        return from_json(read_text(context, text[1:], row.key), text)
-    reader = _READERS.get(row.kind)
+        return parse_json(read_text(context, text[1:], row.key), text)
+    reader = _TEXT_PARSERS.get(row.kind)
     return text if reader is None else reader(context, row, text)
 
 
-def _boolean(_: "Context", row: "Row", text: str) -> bool:
+def _parse_boolean(_: "Context", row: "SettingRow", text: str) -> bool:
     if text not in ("true", "false"):
         raise Stop(ExitCode.USAGE, f"{row.key} must be true or false")
     return text == "true"
 
 
-def _number(_: "Context", row: "Row", text: str) -> float:
+def _parse_number(_: "Context", row: "SettingRow", text: str) -> float:
     kind: type[int] | type[float] = int if row.kind == "integer" else float
     try:
         number = kind(text)
@@ -85,33 +85,34 @@ def _number(_: "Context", row: "Row", text: str) -> float:
     return number
 
 
-def _datetime(context: "Context", row: "Row", text: str) -> str:
-    return instant(moment(context, text, row.key))
+def _parse_datetime(context: "Context", row: "SettingRow", text: str) -> str:
+    return instant(parse_time(context, text, row.key))
 
 
-def _pages(_: "Context", row: "Row", text: str) -> dict[str, int] | None:
-    return window(text, row.key)
+def _parse_pages(_: "Context", row: "SettingRow", text: str) -> dict[str, int] | None:
+    return parse_page_range(text, row.key)
 
 
-def _domains(_: "Context", row: "Row", text: str) -> list[str]:  # noqa: ARG001 - one signature for all
+def _parse_domains(_: "Context", row: "SettingRow", text: str) -> list[str]:  # noqa: ARG001 - one signature for all
     return [each.strip() for each in text.split(",")]
 
 
-def _form(_: "Context", row: "Row", text: str) -> Any:
-    return from_json(text, row.key)
+def _parse_form(_: "Context", row: "SettingRow", text: str) -> Any:
+    return parse_json(text, row.key)
 
 
-_READERS = {
-    "boolean": _boolean, "integer": _number, "number": _number, "datetime": _datetime, "pages": _pages,
-    "domains": _domains, "form": _form,
+_TEXT_PARSERS = {
+    "boolean": _parse_boolean, "integer": _parse_number, "number": _parse_number, "datetime": _parse_datetime,
+    "pages": _parse_pages,
+    "domains": _parse_domains, "form": _parse_form,
 }  # fmt: skip
 
 
-def window(text: str, name: str) -> dict[str, int] | None:
+def parse_page_range(text: str, name: str) -> dict[str, int] | None:
     """``3-9`` or ``5`` as a page range, ``all`` as None (clear). Stop (2) for anything else."""
     if text == "all":
         return None
-    match = _WINDOW.fullmatch(text)
+    match = _PAGE_RANGE.fullmatch(text)
     if match is None or len(text) > 20:
         raise Stop(ExitCode.USAGE, f"{name}: {text!r} is no page range", hint="Write 3-9, 5, or all.")
     return {"from": int(match[1]), "to": int(match[2] or match[1])}
@@ -122,15 +123,15 @@ def is_duration(text: str) -> bool:
     return _DURATION.fullmatch(text) is not None
 
 
-def moment(context: "Context", text: str, name: str) -> int:
+def parse_time(context: "Context", text: str, name: str) -> int:
     """A moment in milliseconds since 1970: ``7d`` from now; a datetime, without an offset in local time; a date means
     the end of that day. Stop (2) for anything else."""
     try:
         if is_duration(text):
-            found: int | None = context.now() + int(seconds(text) * 1000)
+            found: int | None = context.now() + int(parse_duration(text) * 1000)
             instant(found or 0)  # a year beyond 9999 cannot be drawn
         else:
-            found = parse_instant(text) if not _LOCAL.fullmatch(text) else _local(text)
+            found = parse_instant(text) if not _LOCAL_TIME.fullmatch(text) else _parse_local_time(text)
     except (ValueError, OverflowError, OSError):
         found = None
     if found is None:
@@ -139,10 +140,10 @@ def moment(context: "Context", text: str, name: str) -> int:
     return found
 
 
-def _local(text: str) -> int:
+def _parse_local_time(text: str) -> int:
     bare = datetime.fromisoformat(text)  # time of this machine
     if len(text) == len("2030-01-31"):
-        bare = datetime.combine(bare.date(), _LAST_OF_DAY)
+        bare = datetime.combine(bare.date(), _END_OF_DAY)
     return int(bare.astimezone(UTC).timestamp() * 1000)
 
 
@@ -150,13 +151,13 @@ def read_settings(context: "Context", source: str, what: str) -> dict[str, Any]:
     """The settings in a JSON or TOML file (``-``: stdin); Stop (2) if it holds no object."""
     text = read_text(context, source, what)
     is_toml = source.endswith(".toml") or (not source.endswith(".json") and not text.lstrip().startswith(("{", "[")))
-    found = _toml(text, source) if is_toml else from_json(text, source)
+    found = _parse_toml(text, source) if is_toml else parse_json(text, source)
     if not isinstance(found, dict):
         raise Stop(ExitCode.USAGE, f"{what}: {source} holds no object of settings")
-    return dict(_wired(context, found))
+    return dict(_convert_values(context, found))
 
 
-def _toml(text: str, source: str) -> Any:
+def _parse_toml(text: str, source: str) -> Any:
     import tomllib
 
     try:
@@ -165,24 +166,24 @@ def _toml(text: str, source: str) -> Any:
         raise Stop(ExitCode.USAGE, f"{source} is no TOML: {error}") from None
 
 
-def _wired(context: "Context", found: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _convert_values(context: "Context", found: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The values as the API takes them. TOML knows dates and times; they mean here what they mean on a command line."""
     for key, value in found.items():
         text = value.isoformat() if isinstance(value, date | datetime) else value
-        yield key, instant(moment(context, text, key)) if key == "deleteAt" and isinstance(text, str) else text
+        yield key, instant(parse_time(context, text, key)) if key == "deleteAt" and isinstance(text, str) else text
 
 
-def check(row: "Row", value: Any) -> None:
+def validate_value(row: "SettingRow", value: Any) -> None:
     """Whether ``value`` is one that the setting takes (``viewerSettings`` is judged field by field, and strictly: the
     server would drop or clamp). Stop (2) with what is allowed."""
     try:
-        _parser(row)(row.key, value)
+        _choose_parser(row)(row.key, value)
     except Problem as problem:
-        detail = _about_pages(value) if row.kind == "pages" else ""
+        detail = _describe_page_problem(value) if row.kind == "pages" else ""
         raise Stop(ExitCode.USAGE, detail or problem.detail, hint="", code="setting") from None
 
 
-def _about_pages(value: object) -> str:
+def _describe_page_problem(value: object) -> str:
     """What is wrong with a refused page range, for people, who typed ``3-1``; empty if it is none at all."""
     first, last = (value.get("from"), value.get("to")) if isinstance(value, Mapping) else (None, None)
     if not fields.is_integer(first) or not fields.is_integer(last):
@@ -194,7 +195,7 @@ def _about_pages(value: object) -> str:
     return f"pages {first}-{last}: {why}"
 
 
-def _parser(row: "Row") -> fields.Parser[Any]:
+def _choose_parser(row: "SettingRow") -> fields.Parser[Any]:
     match row.kind:
         case "boolean":
             return fields.boolean
@@ -203,7 +204,7 @@ def _parser(row: "Row") -> fields.Parser[Any]:
         case "integer":
             return fields.integer(int(row.low), int(row.high))
         case "number":
-            return _within(row)
+            return _make_range_parser(row)
         case "label":
             return fields.text(int(row.low), int(row.high))
     return _PARSERS[row.kind]
@@ -216,7 +217,7 @@ _PARSERS: dict[str, fields.Parser[Any]] = {
 }  # fmt: skip
 
 
-def _within(row: "Row") -> fields.Parser[float]:
+def _make_range_parser(row: "SettingRow") -> fields.Parser[float]:
     def parse(name: str, value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not row.low <= value <= row.high:
             raise fields.refusal(name, f"a number from {row.low} to {row.high}")

@@ -5,17 +5,17 @@ from typing import Annotated
 import typer
 
 from docshare.cli.commands.upload.options import UploadOptions
-from docshare.cli.commands.upload.rows import UPLOADED
+from docshare.cli.commands.upload.rows import UPLOAD_SPEC
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import current
+from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode
-from docshare.cli.framework.option_groups import collecting
+from docshare.cli.framework.option_groups import add_options
 
 app = App()
 
 
-@app.command("upload", spec=UPLOADED)
-@collecting(UploadOptions)
+@app.command("upload", spec=UPLOAD_SPEC)
+@add_options(UploadOptions)
 def upload(
     paths: Annotated[list[str] | None, typer.Argument(metavar="PATH...", help="Files to share; '-' is stdin.")] = None,
     *,
@@ -50,6 +50,6 @@ def upload(
       docshare upload -r reports --manifest shared.jsonl --update --jobs 4
       make-pdf | docshare upload - --name report.pdf
     """
-    from docshare.cli.commands.upload.run import sent
+    from docshare.cli.commands.upload.run import run_upload
 
-    return sent(current(), paths or (), given)
+    return run_upload(current_context(), paths or (), given)

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
 
-def offer(context: "Context", links: Sequence[str], *, qr: bool, copy: bool, open_link: bool) -> None:
+def present_links(context: "Context", links: Sequence[str], *, qr: bool, copy: bool, open_link: bool) -> None:
     """Do what was asked for with the share ``links``; what cannot be done is a warning, since the upload is done."""
     if not links:
         return
     if qr:
-        _draw(context, links[0])
+        _draw_qr(context, links[0])
     if copy:
-        from docshare.cli.terminal.clipboard import copy as put
+        from docshare.cli.terminal.clipboard import copy_text as put
 
         if not put(context, "\n".join(links)):
             context.warn("nothing to copy with: install wl-copy, xclip or xsel")
@@ -27,13 +27,13 @@ def offer(context: "Context", links: Sequence[str], *, qr: bool, copy: bool, ope
             context.warn("there is no browser to open the link with")
 
 
-def _draw(context: "Context", link: str) -> None:
+def _draw_qr(context: "Context", link: str) -> None:
     if not context.stdout_tty:
         context.warn("--qr draws on a terminal only; save a picture with: docshare qr @last -o code.png")
         return
-    from docshare.cli.commands.qr import draw
+    from docshare.cli.commands.qr import draw_code
 
     try:
-        draw(context, f"{link}?via=qr")
+        draw_code(context, f"{link}?via=qr")
     except Stop as refusal:
         context.warn(refusal.detail)

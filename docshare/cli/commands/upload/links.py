@@ -4,29 +4,29 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.upload.settings import deleted
-from docshare.cli.commands.variants.create import require_pages
-from docshare.cli.commands.variants.make import Mint
-from docshare.cli.commands.variants.plan import Wishes, planned_links
-from docshare.cli.commands.variants.recipients import named, read_sheet
-from docshare.cli.commands.variants.rows import links_spec
+from docshare.cli.commands.upload.settings import try_delete
+from docshare.cli.commands.variants.create import check_page_ranges
+from docshare.cli.commands.variants.make import VariantCreator
+from docshare.cli.commands.variants.plan import LinkOptions, resolve_links
+from docshare.cli.commands.variants.recipients import describe_source, read_sheet
+from docshare.cli.commands.variants.rows import build_links_spec
 from docshare.cli.framework import errors
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
-from docshare.cli.framework.sources import plan_of
+from docshare.cli.framework.sources import fetch_plan
 from docshare.cli.terminal.output import Emitter
 from docshare.client.errors import ClientError
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
-    from docshare.cli.commands.upload.send import Done
+    from docshare.cli.commands.upload.send import UploadResult
     from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 _OPTION = "--variants-csv"
 
 
-class NewLinks:
+class UploadLinks:
     """The links that the rows of the CSV file ``source`` want. Stop (2) for rows that cannot be used: nothing was
     uploaded yet. ``rollback``: a new file that cannot get all its links is deleted for good. ``ending``: 12 once some
     links could not be made for a file that stays."""
@@ -36,12 +36,14 @@ class NewLinks:
         self._source = source
         self._rollback = rollback
         self._sheet = read_sheet(context, source, label_column="label", delimiter=",", defaults={}, option=_OPTION)
-        planned_links(context, self._sheet, {}, [], self._wishes(skip_duplicates=False))
+        resolve_links(context, self._sheet, {}, [], self._wishes(skip_duplicates=False))
         self._made: list[dict[str, Any]] | None = None
         self.ending = ExitCode.OK
 
-    def _wishes(self, *, skip_duplicates: bool) -> Wishes:
-        return Wishes(skip_duplicates, partial=False, source=f"{_OPTION} {named(self._source)}", options=False)
+    def _wishes(self, *, skip_duplicates: bool) -> LinkOptions:
+        return LinkOptions(
+            skip_duplicates, partial=False, source=f"{_OPTION} {describe_source(self._source)}", options=False
+        )
 
     def planned(self) -> list[tuple[str, str, str]]:
         """The requests that would be made."""
@@ -53,7 +55,7 @@ class NewLinks:
 
     def require_plan(self, client: "Client") -> None:
         """Stop (6) if the account's plan is known to have no variants, so that nothing is uploaded in vain."""
-        plan = plan_of(client)
+        plan = fetch_plan(client)
         if plan is not None and plan < Plan.PRO:
             raise Stop(
                 ExitCode.PLAN,
@@ -62,7 +64,7 @@ class NewLinks:
                 code="plan_required",
             )
 
-    def settle(self, client: "Client", done: "Done") -> "Done":
+    def settle(self, client: "Client", done: "UploadResult") -> "UploadResult":
         """With ``rollback``: make the links of a new file before anything is told of it; where that fails, the file is
         deleted and the result is the failure. Anything else comes back as it is."""
         row = done.row
@@ -76,7 +78,7 @@ class NewLinks:
             error: Problem | ClientError | Stop = Stop(ending, "not all links could be made")
         except (Problem, ClientError, Stop) as caught:
             error = caught
-        if not deleted(client, str(row["uuid"])):
+        if not try_delete(client, str(row["uuid"])):
             self.ending = ExitCode.PARTIAL
             self._made = self._made or []
             self._tell(str(row["uuid"]), error)
@@ -92,7 +94,7 @@ class NewLinks:
         What fails is told with the line that goes on from there: the file stays.
         """
         name = str(file["uuid"])
-        own = self._ctx.emitter(links_spec(self._ctx)) if printer.natural or printer.format == "jsonl" else None
+        own = self._ctx.emitter(build_links_spec(self._ctx)) if printer.natural or printer.format == "jsonl" else None
         rows = self._made
         if rows is None:
             rows = self._made_now(client, name, own)
@@ -103,7 +105,7 @@ class NewLinks:
             file["variants"] = rows
 
     def _made_now(self, client: "Client", name: str, own: Emitter | None) -> list[dict[str, Any]]:
-        mint: Mint | None = None
+        mint: VariantCreator | None = None
         try:
             mint = self._mint(client, name, own)
             self.ending = mint.run()
@@ -112,15 +114,15 @@ class NewLinks:
             self._tell(name, error)
         return [] if mint is None else mint.rows()
 
-    def _mint(self, client: "Client", name: str, own: Emitter | None) -> Mint:
+    def _mint(self, client: "Client", name: str, own: Emitter | None) -> VariantCreator:
         """What makes the links of a file. Stop (2) for pages that the document does not have: the first moment at which
         that is known."""
         standing = client.variants.list(name)
         # A file that was shared before may have its links already.
         wishes = self._wishes(skip_duplicates=True)
-        links = planned_links(self._ctx, self._sheet, {}, standing, wishes)
-        require_pages(self._ctx, client, name, links, wishes.source)
-        return Mint(self._ctx, client, name, links, known=standing, printer=own)
+        links = resolve_links(self._ctx, self._sheet, {}, standing, wishes)
+        check_page_ranges(self._ctx, client, name, links, wishes.source)
+        return VariantCreator(self._ctx, client, name, links, known=standing, printer=own)
 
     def _tell(self, name: str, error: Exception) -> None:
         failure = errors.describe(self._ctx, error)

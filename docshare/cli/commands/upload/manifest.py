@@ -8,16 +8,16 @@ from typing import Any
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.sources import Item
-from docshare.cli.local.storage import unwritable
+from docshare.cli.local.storage import write_error
 from docshare.contract.wire import instant
 
 Entry = dict[str, Any]
 
-_NEEDED = ("path", "sha256", "uuid", "shareUrl")
-_KEPT = ("path", "sha256", "size", "uuid", "shortId", "shareUrl", "contentVersion")
+_REQUIRED_KEYS = ("path", "sha256", "uuid", "shareUrl")
+_STORED_KEYS = ("path", "sha256", "size", "uuid", "shortId", "shareUrl", "contentVersion")
 
 
-class Manifest:
+class UploadManifest:
     """The ledger at ``path``. Entries are found by the path as it was given, so that a checkout can move."""
 
     def __init__(self, path: Path) -> None:
@@ -25,7 +25,7 @@ class Manifest:
         self._entries: dict[str, Entry] = {}
         self._torn: int | None = None  # where a last line begins that a crash cut short
 
-    def load(self) -> "Manifest":
+    def load(self) -> "UploadManifest":
         """Read what is there. Stop (2) for a line that is no entry; a last line cut short by a crash does not count."""
         try:
             raw = self._path.read_bytes()
@@ -43,7 +43,7 @@ class Manifest:
 
     def latest(self, path: str) -> Entry | None:
         """The last entry under ``path``, whatever the bytes were, or None."""
-        return self._entries.get(_key(path))
+        return self._entries.get(_normalize_path(path))
 
     def entry_for(self, item: Item) -> Entry | None:
         """The entry of an earlier upload of the same bytes under the same path, or None. Raises OSError."""
@@ -54,7 +54,7 @@ class Manifest:
 
     def add(self, row: Mapping[str, Any], now: int) -> None:
         """Append an upload that succeeded; on disk when this returns. ``now`` in milliseconds since 1970."""
-        entry = {key: row[key] for key in _KEPT if key in row} | {"at": instant(now)}
+        entry = {key: row[key] for key in _STORED_KEYS if key in row} | {"at": instant(now)}
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with open(descriptor, "ab") as file:
@@ -64,7 +64,7 @@ class Manifest:
                 file.flush()
                 os.fsync(descriptor)
         except OSError as error:
-            raise unwritable(self._path, error) from error
+            raise write_error(self._path, error) from error
         self._torn = None
         self._note(entry)
 
@@ -73,13 +73,13 @@ class Manifest:
             entry = json.loads(line)
         except (ValueError, RecursionError):
             entry = None
-        if not isinstance(entry, dict) or not all(isinstance(entry.get(key), str) for key in _NEEDED):
+        if not isinstance(entry, dict) or not all(isinstance(entry.get(key), str) for key in _REQUIRED_KEYS):
             raise Stop(ExitCode.USAGE, f"line {number} of {self._path} is no entry of a manifest")
         return entry
 
     def _note(self, entry: Entry) -> None:
-        self._entries[_key(entry["path"])] = entry
+        self._entries[_normalize_path(entry["path"])] = entry
 
 
-def _key(path: str) -> str:
+def _normalize_path(path: str) -> str:
     return os.path.normpath(path)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN
-from docshare.cli.framework.sources import Item, checked, items_of, spooled
+from docshare.cli.framework.sources import Item, build_items, check_item, spool_stdin
 from docshare.cli.terminal import progress
 from docshare.client.errors import Refused
 
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_TRIES = 2  # against others who replace the same document at the same time
-_PAUSE = 1.0  # seconds
+_MAX_ATTEMPTS = 2  # against others who replace the same document at the same time
+_RETRY_DELAY = 1.0  # seconds
 
 
-def one_item(context: "Context", path: str, name: str | None, held: ExitStack, *, check: bool) -> Item:
+def read_item(context: "Context", path: str, name: str | None, held: ExitStack, *, check: bool) -> Item:
     """The document at ``path`` (``-``: stdin), looked at if ``check``. Stop (2) for what cannot be sent."""
     if path == STDIN and name is None:
         raise Stop(ExitCode.USAGE, "'-' needs --name: what shall the file be called?")
-    item = spooled(context, name or "", held) if path == STDIN else items_of([path], name, command="replace")[0]
-    item = checked(item, command="replace") if check else item
+    item = spool_stdin(context, name or "", held) if path == STDIN else build_items([path], name, command="replace")[0]
+    item = check_item(item, command="replace") if check else item
     if item.refusal is not None:
         raise item.refusal
     return item
 
 
-def sent(context: "Context", client: "Client", file: str, item: Item, *, keep_anchors: bool) -> Row:
+def replace_with_progress(context: "Context", client: "Client", file: str, item: Item, *, keep_anchors: bool) -> Row:
     """Send one document with a bar; the replace result. Raises as ``replaced``, Stop (2) if it cannot be read."""
-    from docshare.cli.commands.upload.send import reporter
+    from docshare.cli.commands.upload.send import make_progress_callback
 
-    with progress.shown(context, item.name, item.size) as bar:
-        report = reporter(bar, item.size, item.name)
+    with progress.show_progress(context, item.name, item.size) as bar:
+        report = make_progress_callback(bar, item.size, item.name)
         try:
-            return replaced(context, client, file, item, keep_anchors=keep_anchors, report=report)
+            return replace_content(context, client, file, item, keep_anchors=keep_anchors, report=report)
         except OSError as error:
             why = f"{item.path} cannot be read: {error.strerror or error}"
             raise Stop(ExitCode.USAGE, why, code="local_file") from error
 
 
-def replaced(
+def replace_content(
     context: "Context",
     client: "Client",
     file: str,
@@ -58,24 +58,24 @@ def replaced(
 
     Another replacement at the same moment is waited for, once. Raises what the client raises, with hints that fit.
     """
-    for left in reversed(range(_TRIES)):
+    for left in reversed(range(_MAX_ATTEMPTS)):
         try:
             with item.open() as source:
                 row = client.files.replace(
                     file, source, item.name, keep_anchors=keep_anchors, progress=report, digest=digest
                 )
-                _warn(context, row, file)
+                _warn_about_ranges(context, row, file)
                 return row
         except Refused as refusal:
-            refusal.hint = _hint(refusal, file) or refusal.hint
+            refusal.hint = _choose_hint(refusal, file) or refusal.hint
             if refusal.code != "conflict" or not left:
                 raise
             context.note("the document is being changed by somebody else; trying once more")
-            context.sleep(_PAUSE)
+            context.sleep(_RETRY_DELAY)
     raise AssertionError("the last try returns or raises")
 
 
-def _warn(context: "Context", row: Row, file: str) -> None:
+def _warn_about_ranges(context: "Context", row: Row, file: str) -> None:
     """Name the links that show no pages any more."""
     if row.get("pageRangeEmpty"):
         context.warn("readers see no pages: the new version has no page of the page range")
@@ -86,7 +86,7 @@ def _warn(context: "Context", row: Row, file: str) -> None:
         context.warn(f"list them: docshare variants list {file}")
 
 
-def _hint(refusal: Refused, file: str) -> str:
+def _choose_hint(refusal: Refused, file: str) -> str:
     return {
         "gone": "An expired link stays dead; share the document anew: docshare upload PATH",
         "plan_required": "On this plan a changed document is a new upload with a new link: docshare upload PATH",

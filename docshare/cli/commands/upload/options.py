@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from docshare.cli.commands.settings.options import UploadSettings
-from docshare.cli.commands.upload.rows import printed_word
+from docshare.cli.commands.upload.rows import validate_print_field
 
-MOST_JOBS = 4
+MAX_JOBS = 4
 
 
 class UploadOptions(UploadSettings):
@@ -22,7 +22,10 @@ class UploadOptions(UploadSettings):
         list[str] | None, typer.Option(metavar="GLOB", help="With -r: names to take (PDF, Word, PowerPoint).")
     ] = None
     printed: Annotated[
-        str, typer.Option("--print", metavar="url|id|uuid", callback=printed_word, help="What a pipe gets per file.")
+        str,
+        typer.Option(
+            "--print", metavar="url|id|uuid", callback=validate_print_field, help="What a pipe gets per file."
+        ),
     ] = "url"
     manifest: Annotated[
         Path | None, typer.Option(metavar="F.jsonl", help="Keep a ledger; skip what it says is done.")
@@ -33,7 +36,7 @@ class UploadOptions(UploadSettings):
     skip_existing: Annotated[
         bool, typer.Option("--skip-existing", help="Skip what has the name and size of a file of the account.")
     ] = False
-    jobs: Annotated[int, typer.Option(min=1, max=MOST_JOBS, metavar="N", help="Send so many at a time.")] = 1
+    jobs: Annotated[int, typer.Option(min=1, max=MAX_JOBS, metavar="N", help="Send so many at a time.")] = 1
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Begin nothing new after a failure.")] = False
     check: Annotated[bool, typer.Option("--check/--no-check", help="Look at the files before sending.")] = True
     lint: Annotated[

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.upload.rows import asked_plain, left_out
-from docshare.cli.commands.upload.send import Done, Failure, Row
-from docshare.cli.commands.upload.settings import NewSettings, Unsettled, facts_of
+from docshare.cli.commands.upload.rows import describe_omitted_pictures, is_plain_requested
+from docshare.cli.commands.upload.send import Failure, Row, UploadResult
+from docshare.cli.commands.upload.settings import NewSettings, SettingsWriteError, describe_new_file
 from docshare.cli.framework import errors
 from docshare.cli.framework.exits import ExitCode, exit_code
 from docshare.cli.framework.sources import Item
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
 
-class Report:
+class UploadReport:
     """Prints results in the order of ``items`` (JSON lines as they come) and keeps count. ``settings``: what every new
     file got."""
 
@@ -34,7 +34,7 @@ class Report:
         self._items = items
         self._single = single
         self._settings = settings
-        self._facts = facts_of(context, settings)
+        self._facts = describe_new_file(context, settings)
         self._done: dict[int, Row] = {}
         self._failures: list[Failure] = []
         self._succeeded: dict[int, Row] = {}
@@ -45,10 +45,10 @@ class Report:
         """The share links, in order."""
         return [str(row.get("url") or row["shareUrl"]) for _, row in sorted(self._succeeded.items())]
 
-    def take(self, done: Done) -> None:
+    def take(self, done: UploadResult) -> None:
         """Note one result and print what is due. The failure of a single upload is raised: it is the command's."""
         if done.failure is not None:
-            kept = done.failure.row if isinstance(done.failure, Unsettled) else None
+            kept = done.failure.row if isinstance(done.failure, SettingsWriteError) else None
             if self._single:
                 if kept is not None and self._printer.format in ("json", "jsonl"):
                     self._printer.emit(kept)  # a program must learn of the file that is there
@@ -63,7 +63,7 @@ class Report:
             if row.get("warning"):
                 self._ctx.warn(f"{row['path']}: {row['warning']}")
             if row.get("leftOut"):
-                self._ctx.warn(left_out(str(row["path"]), row["leftOut"]))
+                self._ctx.warn(describe_omitted_pictures(str(row["path"]), row["leftOut"]))
             if row.get("downloadWarning"):
                 self._ctx.warn(f"{row['path']}: {row['downloadWarning']}")
         self._done[done.index] = row
@@ -75,7 +75,7 @@ class Report:
     def finish(self) -> None:
         """Print what is left: the whole of ``--json``, or the lines behind one that never came."""
         if self._succeeded:
-            cache.remember_last(self._ctx, self._succeeded[max(self._succeeded)])
+            cache.remember_last_upload(self._ctx, self._succeeded[max(self._succeeded)])
         if self._printer.format == "json":
             rows = [row for _, row in sorted(self._done.items())]
             if rows or not self._single:
@@ -97,13 +97,13 @@ class Report:
         codes = {exit_code(failure) for failure in self._failures}
         return codes.pop() if len(codes) == 1 and not self._succeeded else ExitCode.PARTIAL
 
-    def _told(self, done: Done) -> dict[str, Any]:
+    def _told(self, done: UploadResult) -> dict[str, Any]:
         assert done.failure is not None
         failure = errors.describe(self._ctx, done.failure)
         path = self._items[done.index].path
         label = failure.detail if failure.detail.startswith(path) else f"{path}: {failure.detail}"
         self._ctx.err(f"error: {label}" + (f" ({failure.hint})" if failure.hint else ""), "error")
-        return errors.as_json(self._ctx, failure)
+        return errors.build_error_object(self._ctx, failure)
 
     def _print_due(self) -> None:
         while self._printed in self._done:
@@ -122,4 +122,4 @@ class Report:
     @property
     def _tells_failures(self) -> bool:
         """Whether a line has room for the fact that there is no link."""
-        return self._printer.format in ("csv", "tsv") or asked_plain(self._ctx)
+        return self._printer.format in ("csv", "tsv") or is_plain_requested(self._ctx)

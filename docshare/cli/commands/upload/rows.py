@@ -5,36 +5,36 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from docshare.cli.local.settings import find
-from docshare.cli.terminal.output import Spec, chosen_format
-from docshare.cli.terminal.text import clean, human_size
+from docshare.cli.local.settings import resolve_setting
+from docshare.cli.terminal.output import Spec, resolve_format
+from docshare.cli.terminal.text import clean, format_size
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-PRINTED = {"url": "shareUrl", "id": "shortId", "uuid": "uuid"}
-_EVERYTHING = ("path", "shareUrl", "shortId", "uuid", "size", "sha256", "status")
-_WITH_STATUS = ("path", "shareUrl", "status")
+PRINT_FIELDS = {"url": "shareUrl", "id": "shortId", "uuid": "uuid"}
+_ALL_FIELDS = ("path", "shareUrl", "shortId", "uuid", "size", "sha256", "status")
+_STATUS_FIELDS = ("path", "shareUrl", "status")
 
 
-def printed_word(value: str) -> str:
+def validate_print_field(value: str) -> str:
     """A word of ``--print``, or typer.BadParameter."""
-    if value not in PRINTED:
-        raise typer.BadParameter(f"{value!r} is not one of {', '.join(PRINTED)}.")
+    if value not in PRINT_FIELDS:
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(PRINT_FIELDS)}.")
     return value
 
 
-def asked_plain(context: "Context") -> bool:
+def is_plain_requested(context: "Context") -> bool:
     """Whether ``plain`` was asked for, unlike the same format as what a pipe gets anyway."""
-    return bool(find(context, "format").value == "plain")
+    return bool(resolve_setting(context, "format").value == "plain")
 
 
-def _lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
     screen = context.out_screen
     yield screen.paint("bold", clean(str(row["shareUrl"])))
     if context.options.quiet:
         return
-    facts = [str(row["name"]), human_size(row["size"]), str(row.get("shortId") or row["uuid"])]
+    facts = [str(row["name"]), format_size(row["size"]), str(row.get("shortId") or row["uuid"])]
     if "skipped" in row:
         facts += ["shared before, not sent again"]
     else:
@@ -42,10 +42,10 @@ def _lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
     yield screen.paint("dim", f" {screen.glyph('·')} ".join(map(clean, facts)))
 
 
-UPLOADED = Spec(
-    plain=(PRINTED["url"],),
+UPLOAD_SPEC = Spec(
+    plain=(PRINT_FIELDS["url"],),
     fields=(
-        *_EVERYTHING,
+        *_ALL_FIELDS,
         "url",
         "message",
         "warning",
@@ -58,18 +58,18 @@ UPLOADED = Spec(
         "variants",
     ),
     id="shortId",
-    human=_lines,
+    human=_render_row,
     once=("shareUrl",),
 )
 
 
-def upload_spec(context: "Context", key: str) -> Spec:
+def build_upload_spec(context: "Context", key: str) -> Spec:
     """``UPLOADED`` for the format in effect; ``key`` is what a pipe gets of each file."""
-    if chosen_format(context) in ("csv", "tsv"):
-        return UPLOADED._replace(plain=_EVERYTHING)
-    return UPLOADED._replace(plain=_WITH_STATUS if asked_plain(context) else (key,))
+    if resolve_format(context) in ("csv", "tsv"):
+        return UPLOAD_SPEC._replace(plain=_ALL_FIELDS)
+    return UPLOAD_SPEC._replace(plain=_STATUS_FIELDS if is_plain_requested(context) else (key,))
 
 
-def left_out(path: str, pictures: Sequence[str]) -> str:
+def describe_omitted_pictures(path: str, pictures: Sequence[str]) -> str:
     """Return the warning about linked ``pictures`` that the conversion of ``path`` left out."""
     return f"{path}: linked pictures were left out: {', '.join(map(str, pictures))}; embed them to share them"

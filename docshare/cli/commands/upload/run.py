@@ -6,25 +6,33 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.commands.upload import follow_up
-from docshare.cli.commands.upload.manifest import Manifest
+from docshare.cli.commands.upload.manifest import UploadManifest
 from docshare.cli.commands.upload.options import UploadOptions
-from docshare.cli.commands.upload.report import Report
-from docshare.cli.commands.upload.rows import PRINTED, upload_spec
-from docshare.cli.commands.upload.send import Done, Row, Skips, Uploader
-from docshare.cli.commands.upload.settings import NewSettings, new_settings
+from docshare.cli.commands.upload.report import UploadReport
+from docshare.cli.commands.upload.rows import PRINT_FIELDS, build_upload_spec
+from docshare.cli.commands.upload.send import Row, SkipRules, Uploader, UploadResult
+from docshare.cli.commands.upload.settings import NewSettings, build_new_settings
 from docshare.cli.framework import bulk
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN
-from docshare.cli.framework.sources import Item, checked, expanded, items_of, listed_paths, spooled, within_plan
+from docshare.cli.framework.sources import (
+    Item,
+    build_items,
+    check_item,
+    check_plan_limits,
+    expand_folders,
+    read_paths,
+    spool_stdin,
+)
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
-    from docshare.cli.commands.upload.links import NewLinks
+    from docshare.cli.commands.upload.links import UploadLinks
     from docshare.client import Client
 
 
-def sent(ctx: Context, paths: Sequence[str], given: UploadOptions) -> ExitCode:
+def run_upload(ctx: Context, paths: Sequence[str], given: UploadOptions) -> ExitCode:
     """Upload ``paths`` as asked for; returns the exit code. Stop (2) for options that exclude each other."""
     named = list(paths)
     single = len(named) == 1 and not given.recursive and given.files_from is None
@@ -42,64 +50,64 @@ def sent(ctx: Context, paths: Sequence[str], given: UploadOptions) -> ExitCode:
         raise Stop(ExitCode.USAGE, "--lint needs to look at the files, which --no-check rules out")
     if (given.qr or given.open_ or given.variants_csv) and not single:
         raise Stop(ExitCode.USAGE, "--qr, --open and --variants-csv need exactly one path")
-    printer = ctx.emitter(upload_spec(ctx, PRINTED[given.printed]))
+    printer = ctx.emitter(build_upload_spec(ctx, PRINT_FIELDS[given.printed]))
     stdin_taken = STDIN in (*named, given.files_from)
-    links = _new_links(ctx, given.variants_csv, rollback=given.rollback, stdin_taken=stdin_taken)
+    links = _prepare_links(ctx, given.variants_csv, rollback=given.rollback, stdin_taken=stdin_taken)
     stdin_taken = stdin_taken or given.variants_csv == STDIN
-    settings = new_settings(
+    settings = build_new_settings(
         ctx, given, rollback=given.rollback, linked=links is not None, single=single, stdin_taken=stdin_taken
     )
     with ExitStack() as held:
-        named += [] if given.files_from is None else listed_paths(ctx, given.files_from, null=given.null)
-        items = _items(ctx, named, given.name, held, recursive=given.recursive, include=given.include or [])
+        named += [] if given.files_from is None else read_paths(ctx, given.files_from, null=given.null)
+        items = _collect_items(ctx, named, given.name, held, recursive=given.recursive, include=given.include or [])
         if given.check:
-            items = [checked(item) for item in items]
+            items = [check_item(item) for item in items]
         if given.lint:
             from docshare.cli.commands.lint.command import require_clean
 
             require_clean(ctx, items, given.fail_on, given.ignore or ())
-        ledger = None if given.manifest is None else Manifest(given.manifest).load()
+        ledger = None if given.manifest is None else UploadManifest(given.manifest).load()
         if given.dry_run:
-            return _planned(ctx, items, Skips(ledger, {}, given.update), settings, links, single=single)
+            return _preview_requests(ctx, items, SkipRules(ledger, {}, given.update), settings, links, single=single)
         client = held.enter_context(ctx.client())
-        items = within_plan(client, items) if given.check else items
+        items = check_plan_limits(client, items) if given.check else items
         if given.check and settings is not None:
             settings.require_plan(client)
         if given.check and links is not None:
             links.require_plan(client)
-        skips = Skips(ledger, _existing(ctx, client) if given.skip_existing else {}, given.update)
+        skips = SkipRules(ledger, _index_existing_files(ctx, client) if given.skip_existing else {}, given.update)
         digest = ledger is not None or not printer.natural
         uploader = Uploader(
             ctx, client, items, skips, jobs=given.jobs, fail_fast=given.fail_fast, digest=digest, settings=settings
         )
-        report = Report(ctx, printer, items, single=single, settings=settings)
+        report = UploadReport(ctx, printer, items, single=single, settings=settings)
         linking = (
-            None if links is None else _Linking(partial(links.settle, client), partial(links.make, client, printer))
+            None if links is None else _LinkSteps(partial(links.settle, client), partial(links.make, client, printer))
         )
-        ending = _carried_out(ctx, uploader, report, ledger, linking)
-        follow_up.offer(ctx, report.links, qr=given.qr, copy=given.copy, open_link=given.open_)
+        ending = _upload_and_report(ctx, uploader, report, ledger, linking)
+        follow_up.present_links(ctx, report.links, qr=given.qr, copy=given.copy, open_link=given.open_)
         return ending if links is None else links.ending or ending
 
 
-class _Linking(NamedTuple):
+class _LinkSteps(NamedTuple):
     """What happens to the result of an upload before it is told, and after."""
 
-    settle: Callable[[Done], Done]
+    settle: Callable[[UploadResult], UploadResult]
     make: Callable[[Row], None]
 
 
-def _new_links(ctx: Context, source: str | None, *, rollback: bool, stdin_taken: bool) -> "NewLinks | None":
+def _prepare_links(ctx: Context, source: str | None, *, rollback: bool, stdin_taken: bool) -> "UploadLinks | None":
     if source is None:
         return None
     if source == STDIN and stdin_taken:
         raise Stop(ExitCode.USAGE, "'-' (stdin) can be read only once")
-    from docshare.cli.commands.upload.links import NewLinks
+    from docshare.cli.commands.upload.links import UploadLinks
 
-    return NewLinks(ctx, source, rollback=rollback)
+    return UploadLinks(ctx, source, rollback=rollback)
 
 
-def _carried_out(
-    ctx: Context, uploader: Uploader, report: Report, ledger: Manifest | None, linking: _Linking | None
+def _upload_and_report(
+    ctx: Context, uploader: Uploader, report: UploadReport, ledger: UploadManifest | None, linking: _LinkSteps | None
 ) -> ExitCode:
     try:
         for result in uploader.run():
@@ -114,7 +122,7 @@ def _carried_out(
     return report.ending()
 
 
-def _items(
+def _collect_items(
     ctx: Context, given: Sequence[str], name: str | None, held: ExitStack, *, recursive: bool, include: Sequence[str]
 ) -> list[Item]:
     if STDIN in given:
@@ -122,19 +130,19 @@ def _items(
             raise Stop(ExitCode.USAGE, "'-' (stdin) cannot be mixed with other paths")
         if name is None:
             raise Stop(ExitCode.USAGE, "'-' needs --name: what shall the file be called?")
-        return [spooled(ctx, name, held)]
-    items = items_of(list(expanded(given, recursive=recursive, include=include)), name)
+        return [spool_stdin(ctx, name, held)]
+    items = build_items(list(expand_folders(given, recursive=recursive, include=include)), name)
     if not items:
         raise Stop(ExitCode.USAGE, "there is nothing to upload", hint="Name files, or folders with -r.")
     return items
 
 
-def _planned(
+def _preview_requests(
     ctx: Context,
     items: Sequence[Item],
-    skips: Skips,
+    skips: SkipRules,
     settings: NewSettings | None,
-    links: "NewLinks | None",
+    links: "UploadLinks | None",
     *,
     single: bool,
 ) -> ExitCode:
@@ -151,16 +159,16 @@ def _planned(
         known = skips.outdated(item)
         path = "/api/v1/files" if known is None else f"/api/v1/files/{known['uuid']}/content"
         requests += [("POST", path, f"file={item.name} ({item.size} bytes)"), *(second if known is None else [])]
-    bulk.planned(ctx, requests)
+    bulk.print_requests(ctx, requests)
     return ExitCode.PARTIAL if refusals else ExitCode.OK
 
 
-def _existing(ctx: Context, client: "Client") -> dict[tuple[str, int], Row]:
+def _index_existing_files(ctx: Context, client: "Client") -> dict[tuple[str, int], Row]:
     """The living files of the account by name and size; of several the newest, which the list has first."""
-    files = [file for file in client.files.list() if "burnedAt" not in file and not _expired(file, ctx.now())]
+    files = [file for file in client.files.list() if "burnedAt" not in file and not _is_expired(file, ctx.now())]
     return {(str(file.get("originalName")), int(file.get("size", -1))): file for file in reversed(files)}
 
 
-def _expired(file: Mapping[str, Any], now: int) -> bool:
+def _is_expired(file: Mapping[str, Any], now: int) -> bool:
     expiry = parse_instant(str(file.get("deleteAt", "")))
     return expiry is not None and expiry <= now

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from docshare.cli.commands.upload.manifest import Entry, Manifest
-from docshare.cli.commands.upload.new_version import replaced
-from docshare.cli.commands.upload.settings import NewSettings, Unsettled
+from docshare.cli.commands.upload.manifest import Entry, UploadManifest
+from docshare.cli.commands.upload.new_version import replace_content
+from docshare.cli.commands.upload.settings import NewSettings, SettingsWriteError
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.sources import Item
 from docshare.cli.terminal import progress
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 Failure = Problem | ClientError | Stop
-Report = Callable[[int], None]
+ProgressCallback = Callable[[int], None]
 
 _PROCESSING = "processing on server"
 _CONVERTING = "converting on server"
-_OFFICE = tuple(kind.extension for kind in DOCUMENTS.values() if kind.converted)
+_CONVERTED_EXTENSIONS = tuple(kind.extension for kind in DOCUMENTS.values() if kind.converted)
 
 
 class _Cancelled(Exception):
@@ -35,7 +35,7 @@ class _Cancelled(Exception):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Done:
+class UploadResult:
     """What became of the ``index``-th item: its ``row``, or its ``failure``."""
 
     index: int
@@ -43,13 +43,13 @@ class Done:
     failure: Failure | None = None
 
 
-class Skips(NamedTuple):
+class SkipRules(NamedTuple):
     """What needs no sending: files in the ``manifest``, and those of the account by name and size in ``existing``.
 
     ``update``: what the manifest knows with other bytes is the next version of that file.
     """
 
-    manifest: Manifest | None
+    manifest: UploadManifest | None
     existing: Mapping[tuple[str, int], Row]
     update: bool = False
 
@@ -77,7 +77,7 @@ class Uploader:
         context: "Context",
         client: "Client",
         items: Sequence[Item],
-        skips: Skips,
+        skips: SkipRules,
         *,
         jobs: int,
         fail_fast: bool,
@@ -95,12 +95,12 @@ class Uploader:
         self._waiting = iter(range(len(items)))
         self._lock = threading.Lock()
 
-    def run(self) -> Iterator[Done]:
+    def run(self) -> Iterator[UploadResult]:
         """Each result as soon as it is there; items that were not begun have none."""
         found = self._alone() if self._jobs <= 1 else self._together()
         try:
             for done in found:
-                if done.failure is not None and (self._fail_fast or _is_hopeless(done.failure)):
+                if done.failure is not None and (self._fail_fast or _is_fatal(done.failure)):
                     self._empty()
                 yield done
         finally:
@@ -114,19 +114,19 @@ class Uploader:
         with self._lock:
             return next(self._waiting, None)
 
-    def _alone(self) -> Iterator[Done]:
+    def _alone(self) -> Iterator[UploadResult]:
         while (index := self._next()) is not None:
             item = self._items[index]
             label = item.name if len(self._items) == 1 else f"{index + 1}/{len(self._items)} {item.name}"
-            with progress.shown(self._ctx, label, item.size) as bar:
-                done = self._tried(self._client, index, reporter(bar, item.size, item.name))
+            with progress.show_progress(self._ctx, label, item.size) as bar:
+                done = self._tried(self._client, index, make_progress_callback(bar, item.size, item.name))
             yield done
 
-    def _together(self) -> Iterator[Done]:
-        results: queue.SimpleQueue[Done | BaseException | None] = queue.SimpleQueue()
+    def _together(self) -> Iterator[UploadResult]:
+        results: queue.SimpleQueue[UploadResult | BaseException | None] = queue.SimpleQueue()
         total = sum(item.size for item in self._items)
-        with progress.shown(self._ctx, f"{len(self._items)} files", total) as bar:
-            shares = _Shares(bar, total)
+        with progress.show_progress(self._ctx, f"{len(self._items)} files", total) as bar:
+            shares = _CombinedProgress(bar, total)
             for _ in range(self._jobs):
                 # Daemons, so that Ctrl-C ends the process at once and with it whatever they are sending.
                 threading.Thread(target=self._work, args=(results, shares), daemon=True).start()
@@ -141,7 +141,9 @@ class Uploader:
                     bar.close()
                     yield result
 
-    def _work(self, results: "queue.SimpleQueue[Done | BaseException | None]", shares: "_Shares") -> None:
+    def _work(
+        self, results: "queue.SimpleQueue[UploadResult | BaseException | None]", shares: "_CombinedProgress"
+    ) -> None:
         try:
             with self._client.fork() as client:
                 while (index := self._next()) is not None:
@@ -150,20 +152,20 @@ class Uploader:
             results.put(error)
         results.put(None)
 
-    def _tried(self, client: "Client", index: int, report: Report) -> Done:
+    def _tried(self, client: "Client", index: int, report: ProgressCallback) -> UploadResult:
         try:
-            return Done(index, row=self._sent(client, self._items[index], report))
+            return UploadResult(index, row=self._sent(client, self._items[index], report))
         except Refused as refusal:
             if refusal.code == "forbidden" and refusal.path == "/api/v1/files":
-                refusal.at_file_limit = at_file_limit(client)
-            return Done(index, failure=refusal)
+                refusal.at_file_limit = is_at_file_limit(client)
+            return UploadResult(index, failure=refusal)
         except (Problem, ClientError, Stop) as failure:
-            return Done(index, failure=failure)
+            return UploadResult(index, failure=failure)
         except OSError as error:
             why = f"{self._items[index].path} cannot be read: {error.strerror or error}"
-            return Done(index, failure=Stop(ExitCode.USAGE, why, code="local_file"))
+            return UploadResult(index, failure=Stop(ExitCode.USAGE, why, code="local_file"))
 
-    def _sent(self, client: "Client", item: Item, report: Report) -> Row:
+    def _sent(self, client: "Client", item: Item, report: ProgressCallback) -> Row:
         if item.refusal is not None:
             raise item.refusal
         skipped = self._skips.row_for(item)
@@ -181,10 +183,10 @@ class Uploader:
         row = {**result, "path": item.path, "size": item.size, **digest}
         return row if self._settings is None else self._settings.apply(client, row)
 
-    def _updated(self, client: "Client", item: Item, known: Entry, report: Report) -> Row | None:
+    def _updated(self, client: "Client", item: Item, known: Entry, report: ProgressCallback) -> Row | None:
         """The document as the next version of the file ``known``; None if that is gone, so that it is shared anew."""
         try:
-            result = replaced(self._ctx, client, known["uuid"], item, digest=self._digest, report=report)
+            result = replace_content(self._ctx, client, known["uuid"], item, digest=self._digest, report=report)
         except Refused as refusal:
             if refusal.status != 404:
                 raise
@@ -193,7 +195,7 @@ class Uploader:
         return {**result, **link, "path": item.path, "size": item.size, "updated": True}
 
 
-def reporter(bar: progress.Progress, size: int, name: str = "") -> Report:
+def make_progress_callback(bar: progress.Progress, size: int, name: str = "") -> ProgressCallback:
     """What moves ``bar`` while a file of ``size`` bytes is sent; once all of them are through it says so."""
     stages = [False]
 
@@ -203,20 +205,20 @@ def reporter(bar: progress.Progress, size: int, name: str = "") -> Report:
         bar.at(sent)
         stages[0] = sent == size > 0
         if stages[0]:
-            bar.stage(_CONVERTING if name.lower().endswith(_OFFICE) else _PROCESSING)
+            bar.stage(_CONVERTING if name.lower().endswith(_CONVERTED_EXTENSIONS) else _PROCESSING)
 
     return report
 
 
-class _Shares:
+class _CombinedProgress:
     """One bar for several files of ``total`` bytes together that are sent at the same time."""
 
     def __init__(self, bar: progress.Progress, total: int) -> None:
-        self._report = reporter(bar, total)
+        self._report = make_progress_callback(bar, total)
         self._sent: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    def reporter(self, index: int) -> Report:
+    def reporter(self, index: int) -> ProgressCallback:
         """The progress callback of one file."""
 
         def report(sent: int) -> None:
@@ -227,25 +229,29 @@ class _Shares:
         return report
 
 
-def _is_hopeless(failure: Failure) -> bool:
+def _is_fatal(failure: Failure) -> bool:
     """Whether every further file would fail for the same reason."""
     if isinstance(failure, Refused):
         lacking = failure.status == 401 or failure.code == "insufficient_scope"
         return lacking or failure.at_file_limit or isinstance(failure, RateLimited)
-    return isinstance(failure, NotConnected | Redirected) or (isinstance(failure, Unsettled) and failure.general)
+    return isinstance(failure, NotConnected | Redirected) or (
+        isinstance(failure, SettingsWriteError) and failure.general
+    )
 
 
-def at_file_limit(client: "Client") -> bool:
+def is_at_file_limit(client: "Client") -> bool:
     """Whether the account holds as many files as its plan allows; the refusal itself has no code for that (section
     Errors). What cannot be found out counts as no."""
     try:
         account = client.account.show()
         limits = account.get("limits") or {}
-        slots = limits.get("maxActiveFiles") or _slots_of(str(account.get("tier") or account.get("subscription")))
+        slots = limits.get("maxActiveFiles") or _find_file_slots(
+            str(account.get("tier") or account.get("subscription"))
+        )
         return slots is not None and len(client.files.list()) >= slots
     except (Problem, ClientError):
         return False
 
 
-def _slots_of(tier: str) -> int | None:
+def _find_file_slots(tier: str) -> int | None:
     return next((PLAN_LIMITS[plan].file_slots for plan in Plan if plan.tier == tier), None)

@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.settings.advice import hole
-from docshare.cli.commands.settings.changes import needed_plans
-from docshare.cli.commands.settings.describe import again, masked, told_body
+from docshare.cli.commands.settings.advice import describe_ineffective_domains
+from docshare.cli.commands.settings.changes import find_needed_plans
+from docshare.cli.commands.settings.describe import describe_body, format_set_command, mask
 from docshare.cli.commands.settings.gather import gather
 from docshare.cli.commands.settings.options import UploadSettings
-from docshare.cli.commands.settings.write import explained
+from docshare.cli.commands.settings.write import add_hint
 from docshare.cli.framework.arguments import base_of
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
 from docshare.cli.framework.inputs import STDIN
-from docshare.cli.framework.sources import plan_of
+from docshare.cli.framework.sources import fetch_plan
 from docshare.client.errors import ClientError, Refused
 from docshare.contract.problems import Problem
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_OF_COPIES = ("pageRange", "watermark")
-_SAID_FIRST = ("deleteAt", "neverExpire", "password")
+_DOWNLOAD_SETTINGS = ("pageRange", "watermark")
+_FIRST_KEYS = ("deleteAt", "neverExpire", "password")
 # A refusal with one of these codes would meet every further file as well.
-_GENERAL = ("plan_required", "unauthorized", "insufficient_scope", "rate_limited")
+_FATAL_CODES = ("plan_required", "unauthorized", "insufficient_scope", "rate_limited")
 
 
-class Unsettled(Stop):
+class SettingsWriteError(Stop):
     """A file was uploaded, but its settings were not written. ``row``: the upload result, None where the file was
     deleted again; ``general``: every further file would fare alike."""
 
@@ -40,7 +40,7 @@ class Unsettled(Stop):
         self.general = general
 
 
-_FRESH = ("never expires", "no password")  # Spec: States and transitions; a fresh upload has neither
+_DEFAULT_FACTS = ("never expires", "no password")  # Spec: States and transitions; a fresh upload has neither
 
 
 class NewSettings:
@@ -59,22 +59,22 @@ class NewSettings:
         """The body of the request, without the password."""
         import json
 
-        return json.dumps(masked(self._body))
+        return json.dumps(mask(self._body))
 
     def facts(self, context: "Context") -> Sequence[str]:
         """What a person reads below the link: expiry, password, and the rest in words."""
-        first = {key: self._body[key] for key in _SAID_FIRST if key in self._body}
+        first = {key: self._body[key] for key in _FIRST_KEYS if key in self._body}
         rest = {key: value for key, value in self._body.items() if key not in first}
         expiry = {key: value for key, value in first.items() if key != "password"} or {"neverExpire": True}
-        words = told_body(context, {**expiry, "password": self._body.get("password", "")})
-        return [*words, "settings: " + ", ".join(told_body(context, rest))] if rest else words
+        words = describe_body(context, {**expiry, "password": self._body.get("password", "")})
+        return [*words, "settings: " + ", ".join(describe_body(context, rest))] if rest else words
 
     def require_plan(self, client: "Client") -> None:
         """Stop (6) if the account's plan is known to be too low, so that nothing is uploaded in vain."""
-        needs = needed_plans(self._body)
+        needs = find_needed_plans(self._body)
         if not needs:
             return
-        plan = plan_of(client)
+        plan = fetch_plan(client)
         if plan is None:
             return
         lacking = [f"{', '.join(keys)}: {needed.tier}" for needed, keys in needs.items() if needed > plan]
@@ -91,7 +91,7 @@ class NewSettings:
         try:
             client.settings.write(str(row["uuid"]), self._body)
         except Refused as refusal:
-            raise self._unsettled(client, row, explained(refusal, self._body)) from refusal
+            raise self._unsettled(client, row, add_hint(refusal, self._body)) from refusal
         except (Problem, ClientError) as error:
             raise self._unsettled(client, row, error) from error
         custom = {"url": f"{base_of(str(row['shareUrl']))}/{self._body['slug']}"} if self._body.get("slug") else {}
@@ -99,26 +99,26 @@ class NewSettings:
 
     def _warning(self, client: "Client", row: Row) -> Row:
         """What the server found out about the copies that readers download; nothing where it cannot be asked."""
-        if not any(self._body.get(key) for key in _OF_COPIES):
+        if not any(self._body.get(key) for key in _DOWNLOAD_SETTINGS):
             return {}
         with suppress(Problem, ClientError):
             found = client.files.show(str(row["uuid"])).get("downloadWarning")
             return {"downloadWarning": found} if found else {}
         return {}
 
-    def _unsettled(self, client: "Client", row: Row, error: Problem | ClientError) -> Unsettled:
-        general = isinstance(error, Problem) and error.code in _GENERAL
-        if self._rollback and deleted(client, str(row["uuid"])):
+    def _unsettled(self, client: "Client", row: Row, error: Problem | ClientError) -> SettingsWriteError:
+        general = isinstance(error, Problem) and error.code in _FATAL_CODES
+        if self._rollback and try_delete(client, str(row["uuid"])):
             detail = f"its settings were not written, so it was deleted again: {error.detail}"
-            return Unsettled(exit_code(error), detail, hint=error.hint, row=None, general=general)
+            return SettingsWriteError(exit_code(error), detail, hint=error.hint, row=None, general=general)
         name = str(row.get("shortId") or row["uuid"])
         detail = f"uploaded as {name}, but its settings were not written: {error.detail}"
-        hint = f"{error.hint} To set them: {again(name, self._body, self._protect)}".strip()
+        hint = f"{error.hint} To set them: {format_set_command(name, self._body, self._protect)}".strip()
         failed = {**row, "settingsApplied": False}
-        return Unsettled(ExitCode.PARTIAL, detail, hint=hint, row=failed, general=general)
+        return SettingsWriteError(ExitCode.PARTIAL, detail, hint=hint, row=failed, general=general)
 
 
-def deleted(client: "Client", file: str) -> bool:
+def try_delete(client: "Client", file: str) -> bool:
     """Delete a file that was uploaded just now for good; whether that went well."""
     try:
         client.files.delete(file, purge=True)
@@ -127,12 +127,12 @@ def deleted(client: "Client", file: str) -> bool:
     return True
 
 
-def facts_of(context: "Context", settings: NewSettings | None) -> Sequence[str]:
+def describe_new_file(context: "Context", settings: NewSettings | None) -> Sequence[str]:
     """What a person reads of a new file."""
-    return _FRESH if settings is None else settings.facts(context)
+    return _DEFAULT_FACTS if settings is None else settings.facts(context)
 
 
-def new_settings(
+def build_new_settings(
     context: "Context", given: UploadSettings, *, rollback: bool, linked: bool, single: bool, stdin_taken: bool
 ) -> NewSettings | None:
     """The settings that the options of ``docshare upload`` ask for; None where there are none. ``linked``: there are
@@ -147,7 +147,7 @@ def new_settings(
     if body.get("slug") and not single:
         raise Stop(ExitCode.USAGE, "a slug names one link: --slug needs exactly one path")
     asks = bool(body.get("requireEmail") or body.get("gateFields"))
-    warning = hole(body, {**body, "requireEmail": asks})
+    warning = describe_ineffective_domains(body, {**body, "requireEmail": asks})
     if warning:
         context.warn(warning)
     from_file = given.password_file not in (None, STDIN)

@@ -7,35 +7,35 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from docshare.cli.commands.settings.overrides import Overrides, overrides_of
-from docshare.cli.commands.variants.rows import LINKS, links_spec
+from docshare.cli.commands.settings.overrides import Overrides, build_overrides
+from docshare.cli.commands.variants.rows import LINKS, build_links_spec
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.storage import make_directory
-from docshare.cli.terminal.text import pages_in_words
+from docshare.cli.terminal.text import format_page_count
 
 if TYPE_CHECKING:
-    from docshare.cli.commands.variants.plan import Link
-    from docshare.cli.commands.variants.recipients import Sheet
+    from docshare.cli.commands.variants.plan import RecipientLink
+    from docshare.cli.commands.variants.recipients import RecipientSheet
     from docshare.cli.commands.variants.result_file import Result
     from docshare.client import Client
 
 app = App()
 
-_LOOK_AGAIN = (2.0, 5.0)  # seconds before each look at what a run that died may have left behind
+_RECHECK_DELAYS = (2.0, 5.0)  # seconds before each look at what a run that died may have left behind
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 
 
-def _delimiter(value: str) -> str:
+def _parse_delimiter(value: str) -> str:
     found = _DELIMITERS.get(value, value)
     if len(found) != 1 or found in '"\r\n':
         raise typer.BadParameter(f"{value!r} is not one character or the word tab.")
     return found
 
 
-class Order(NamedTuple):
+class VariantOptions(NamedTuple):
     """What is to be made of a sheet. ``source``: how messages call it; the others are options of the command, with
     ``pictures`` for ``--qr``."""
 
@@ -68,7 +68,7 @@ def create(
         str, typer.Option(metavar="NAME", help="The column that says who a link is for.")
     ] = "label",
     delimiter: Annotated[
-        str, typer.Option(metavar="CHAR", callback=_delimiter, help="What stands between cells; 'tab' is a tab.")
+        str, typer.Option(metavar="CHAR", callback=_parse_delimiter, help="What stands between cells; 'tab' is a tab.")
     ] = ",",
     out: Annotated[
         Path | None, typer.Option(metavar="F", help="Write the rows with their links here; go on from what it holds.")
@@ -98,49 +98,49 @@ def create(
       docshare variants create slug:offer --from-csv guests.csv --out links.csv
       docshare variants create @last --count 20 --label-template "Guest {n:03}" --qr codes
     """
-    ctx = current()
-    _require_one_way({"--label": label, "--count": count, "--from-csv": from_csv})
+    ctx = current_context()
+    _check_exclusive({"--label": label, "--count": count, "--from-csv": from_csv})
     if (count is None) != (label_template is None):
         raise Stop(ExitCode.USAGE, "--count and --label-template need each other")
-    overrides = overrides_of(download, pages)
+    overrides = build_overrides(download, pages)
     if count is None and from_csv is None:
-        _require_none({"--out": out, "--qr": qr, "--skip-duplicates": skip_duplicates, "--partial": partial})
-        return _one(ctx, file, label, overrides, dry_run=dry_run)
-    from docshare.cli.commands.variants.recipients import named, numbered, read_sheet
+        _check_unused({"--out": out, "--qr": qr, "--skip-duplicates": skip_duplicates, "--partial": partial})
+        return _create_one(ctx, file, label, overrides, dry_run=dry_run)
+    from docshare.cli.commands.variants.recipients import describe_source, generate_recipients, read_sheet
 
     if from_csv is None:
         source, label_column = "--label-template", "label"
-        sheet = numbered(ctx, count or 1, label_template or "", overrides)
+        sheet = generate_recipients(ctx, count or 1, label_template or "", overrides)
     else:
-        source = named(from_csv)
+        source = describe_source(from_csv)
         sheet = read_sheet(ctx, from_csv, label_column=label_column, delimiter=delimiter, defaults=overrides)
-    order = Order(source, label_column, out, qr, skip_duplicates, partial)
+    order = VariantOptions(source, label_column, out, qr, skip_duplicates, partial)
     if dry_run:
-        return _planned(ctx, file, sheet, order)
+        return _preview_requests(ctx, file, sheet, order)
     with ctx.client() as client:
-        return carry_out(ctx, client, FileNames(ctx, client).one(file), sheet, order)
+        return create_all(ctx, client, FileResolver(ctx, client).one(file), sheet, order)
 
 
-def _require_one_way(ways: Mapping[str, object]) -> None:
+def _check_exclusive(ways: Mapping[str, object]) -> None:
     given = [name for name, value in ways.items() if value is not None]
     if len(given) > 1:
         raise Stop(ExitCode.USAGE, f"{' and '.join(given)} exclude each other")
 
 
-def _require_none(options: Mapping[str, object]) -> None:
+def _check_unused(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
             raise Stop(ExitCode.USAGE, f"{name} is about many links: it needs --from-csv or --count")
 
 
-def _one(ctx: Context, file: str, label: str | None, overrides: Overrides, *, dry_run: bool) -> ExitCode:
+def _create_one(ctx: Context, file: str, label: str | None, overrides: Overrides, *, dry_run: bool) -> ExitCode:
     with ctx.client() as client:
-        name = FileNames(ctx, client).one(file)
+        name = FileResolver(ctx, client).one(file)
         if dry_run:
-            return _requests(ctx, name, [_body(label, overrides)])
-        printer = ctx.emitter(links_spec(ctx))
-        standing = [] if label is None else _readable(client, name)
-        _require_new(standing, label)
+            return _print_requests(ctx, name, [_build_body(label, overrides)])
+        printer = ctx.emitter(build_links_spec(ctx))
+        standing = [] if label is None else _list_if_allowed(client, name)
+        _check_label_unused(standing, label)
         known = [str(row.get("uuid")) for row in standing]
         variant = client.variants.create(name, label, overrides, known=known)
     if variant.get("recovered"):
@@ -154,7 +154,7 @@ def _one(ctx: Context, file: str, label: str | None, overrides: Overrides, *, dr
     return ExitCode.OK
 
 
-def _readable(client: "Client", name: str) -> list[dict[str, Any]]:
+def _list_if_allowed(client: "Client", name: str) -> list[dict[str, Any]]:
     """The variants of the file; none where the credential may only write."""
     from docshare.client.errors import Refused
 
@@ -166,7 +166,7 @@ def _readable(client: "Client", name: str) -> list[dict[str, Any]]:
         return []
 
 
-def _require_new(standing: Sequence[Mapping[str, Any]], label: str | None) -> None:
+def _check_label_unused(standing: Sequence[Mapping[str, Any]], label: str | None) -> None:
     """Stop (7) if a living variant has the label: the recipient would have two links, and the readership two rows."""
     alive = [row for row in standing if row.get("label") and not row.get("revoked")]
     same = next((row for row in alive if label is not None and row["label"] == label.strip()), None)
@@ -178,34 +178,34 @@ def _require_new(standing: Sequence[Mapping[str, Any]], label: str | None) -> No
         )
 
 
-def _planned(ctx: Context, file: str, sheet: "Sheet", order: Order) -> ExitCode:
+def _preview_requests(ctx: Context, file: str, sheet: "RecipientSheet", order: VariantOptions) -> ExitCode:
     from docshare.cli.commands.variants.result_file import ResultFile
 
     before = {} if order.out is None else ResultFile(order.out, sheet, order.label_column, pictures=False).load()
     done = {label for label, result in before.items() if result["uuid"]}
-    bodies = [_body(each.label, each.overrides) for each in sheet.recipients if each.label not in done]
+    bodies = [_build_body(each.label, each.overrides) for each in sheet.recipients if each.label not in done]
     with ctx.client() as client:
-        return _requests(ctx, FileNames(ctx, client).one(file), bodies)
+        return _print_requests(ctx, FileResolver(ctx, client).one(file), bodies)
 
 
-def _body(label: str | None, overrides: Mapping[str, Any]) -> dict[str, Any]:
+def _build_body(label: str | None, overrides: Mapping[str, Any]) -> dict[str, Any]:
     return {**({} if label is None else {"label": label}), **({"overrides": overrides} if overrides else {})}
 
 
-def _requests(ctx: Context, name: str, bodies: Sequence[dict[str, Any]]) -> ExitCode:
+def _print_requests(ctx: Context, name: str, bodies: Sequence[dict[str, Any]]) -> ExitCode:
     import json
 
     from docshare.cli.framework import bulk
 
     path = f"/api/v1/files/{name}/variants"
-    return bulk.planned(ctx, [("POST", path, json.dumps(body, ensure_ascii=False)) for body in bodies])
+    return bulk.print_requests(ctx, [("POST", path, json.dumps(body, ensure_ascii=False)) for body in bodies])
 
 
-def carry_out(ctx: Context, client: "Client", name: str, sheet: "Sheet", order: Order) -> ExitCode:
+def create_all(ctx: Context, client: "Client", name: str, sheet: "RecipientSheet", order: VariantOptions) -> ExitCode:
     """Make the links of ``sheet`` for the file ``name`` and print them; 0, or 12 if some rows got none. Raises what
     stops the rest, after everything that was done is printed and in the result file."""
-    from docshare.cli.commands.variants.make import Mint
-    from docshare.cli.commands.variants.plan import Wishes, planned_links
+    from docshare.cli.commands.variants.make import VariantCreator
+    from docshare.cli.commands.variants.plan import LinkOptions, resolve_links
     from docshare.cli.commands.variants.result_file import ResultFile
 
     pictures = order.pictures
@@ -218,31 +218,33 @@ def carry_out(ctx: Context, client: "Client", name: str, sheet: "Sheet", order: 
         before = {} if results is None else results.load()
         if pictures is not None:
             make_directory(pictures)  # what cannot be kept is not begun
-        standing = _standing(ctx, client, name, before)
-        wishes = Wishes(order.skip_duplicates, order.partial, order.source)
-        links = planned_links(ctx, sheet, before, standing, wishes)
-        require_pages(ctx, client, name, links, order.source)
-        printer = ctx.emitter(links_spec(ctx))
-        mint = Mint(ctx, client, name, links, known=standing, results=results, pictures=pictures, printer=printer)
+        standing = _fetch_variants(ctx, client, name, before)
+        wishes = LinkOptions(order.skip_duplicates, order.partial, order.source)
+        links = resolve_links(ctx, sheet, before, standing, wishes)
+        check_page_ranges(ctx, client, name, links, order.source)
+        printer = ctx.emitter(build_links_spec(ctx))
+        mint = VariantCreator(
+            ctx, client, name, links, known=standing, results=results, pictures=pictures, printer=printer
+        )
         return mint.run()
 
 
-def _standing(ctx: Context, client: "Client", name: str, before: Mapping[str, "Result"]) -> list[dict[str, Any]]:
+def _fetch_variants(ctx: Context, client: "Client", name: str, before: Mapping[str, "Result"]) -> list[dict[str, Any]]:
     """The variants of the file, once a request that an earlier run left behind had time to be worked off."""
-    from docshare.cli.commands.variants.plan import in_doubt
+    from docshare.cli.commands.variants.plan import is_outcome_unknown
 
     found = client.variants.list(name)
-    for seconds in _LOOK_AGAIN:
-        if in_doubt(before, found):
+    for seconds in _RECHECK_DELAYS:
+        if is_outcome_unknown(before, found):
             ctx.note("the last run ended in the middle of a request; looking again what became of it")
             ctx.sleep(seconds)
             found = client.variants.list(name)
     return found
 
 
-def require_pages(ctx: Context, client: "Client", name: str, links: "Sequence[Link]", source: str) -> None:
+def check_page_ranges(ctx: Context, client: "Client", name: str, links: "Sequence[RecipientLink]", source: str) -> None:
     """Stop (2) for page ranges that end behind the last page; the file is asked for only if there are ranges."""
-    from docshare.cli.commands.variants.recipients import refuse_bad_rows
+    from docshare.cli.commands.variants.recipients import reject_bad_rows
 
     wanted = [link.recipient for link in links if link.wanted]
     ends = [(each, each.overrides.get("pageRange", {"to": 0})["to"]) for each in wanted]
@@ -250,5 +252,5 @@ def require_pages(ctx: Context, client: "Client", name: str, links: "Sequence[Li
         return
     total = client.files.show(name).get("totalPages")
     if isinstance(total, int):
-        why = f"the document has {pages_in_words(total)}"
-        refuse_bad_rows(ctx, [(each, f"pages end at {end} and {why}") for each, end in ends if end > total], source)
+        why = f"the document has {format_page_count(total)}"
+        reject_bad_rows(ctx, [(each, f"pages end at {end} and {why}") for each, end in ends if end > total], source)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.settings.overrides import pages_text
+from docshare.cli.commands.settings.overrides import format_page_range
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.terminal.output import Spec, csv_line
+from docshare.cli.terminal.output import Spec, format_csv_line
 from docshare.cli.terminal.text import clean
 
 if TYPE_CHECKING:
@@ -23,17 +23,17 @@ Row = dict[str, Any]
 
 _STDOUT = "-"
 _COLUMNS = ("label", "url", "uuid", "shortId", "allowDownload", "pages", "revoked", "redacted", "createdAt")
-_READING = ("sessions", "avgTimeMs")
+_READERSHIP_COLUMNS = ("sessions", "avgTimeMs")
 
 
-def _saved(row: Mapping[str, Any], _: Context) -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], _: Context) -> Iterator[str]:
     yield f"saved {clean(str(row['path']))} ({row['variants']} variants)"
 
 
-EXPORTED = Spec(plain=("path",), fields=("variants",), id="path", human=_saved)
+EXPORT_SPEC = Spec(plain=("path",), fields=("variants",), id="path", human=_render_row)
 
 
-@app.command("export", spec=EXPORTED)
+@app.command("export", spec=EXPORT_SPEC)
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     out: Annotated[str, typer.Option("--out", metavar="F", help="The CSV file to write; '-' is stdout.")],
@@ -50,24 +50,24 @@ def export(
       docshare variants export @last --out links.csv
       docshare variants export slug:offer --out - | head
     """
-    ctx = current()
+    ctx = current_context()
     if out != _STDOUT and not force and Path(out).exists():
         raise Stop(ExitCode.USAGE, f"{out} exists", hint="Overwrite it with --force.")
     client = ctx.client()
-    name = FileNames(ctx, client).one(file)
+    name = FileResolver(ctx, client).one(file)
     variants = client.variants.list(name)
-    reading = _reading(ctx, client, name) if variants else None
-    text = csv_text(variants, reading, raw=ctx.options.raw_csv)
+    reading = _fetch_readership(ctx, client, name) if variants else None
+    text = format_variants_csv(variants, reading, raw=ctx.options.raw_csv)
     if out == _STDOUT:
         ctx.write(text)
         return
     from docshare.cli.local.storage import replace_file
 
     replace_file(Path(out), text)
-    ctx.emit({"path": out, "variants": len(variants)}, EXPORTED)
+    ctx.emit({"path": out, "variants": len(variants)}, EXPORT_SPEC)
 
 
-def _reading(ctx: Context, client: "Client", name: str) -> Mapping[str, Row] | None:
+def _fetch_readership(ctx: Context, client: "Client", name: str) -> Mapping[str, Row] | None:
     from docshare.client.errors import Refused
 
     try:
@@ -80,22 +80,22 @@ def _reading(ctx: Context, client: "Client", name: str) -> Mapping[str, Row] | N
         return None
 
 
-def csv_text(variants: list[Row], reading: Mapping[str, Mapping[str, Any]] | None, *, raw: bool) -> str:
+def format_variants_csv(variants: list[Row], reading: Mapping[str, Mapping[str, Any]] | None, *, raw: bool) -> str:
     """The variants as CSV with a header line. ``reading``: of each by UUID, None leaves its columns out; ``raw``: cells
     that look like formulas stay as they are."""
-    return "".join(f"{line}\n" for line in _lines(variants, reading, raw=raw))
+    return "".join(f"{line}\n" for line in _format_lines(variants, reading, raw=raw))
 
 
-def _lines(variants: list[Row], reading: Mapping[str, Mapping[str, Any]] | None, *, raw: bool) -> Iterator[str]:
-    columns = _COLUMNS if reading is None else (*_COLUMNS, *_READING)
-    yield csv_line(columns, raw=raw)
+def _format_lines(variants: list[Row], reading: Mapping[str, Mapping[str, Any]] | None, *, raw: bool) -> Iterator[str]:
+    columns = _COLUMNS if reading is None else (*_COLUMNS, *_READERSHIP_COLUMNS)
+    yield format_csv_line(columns, raw=raw)
     for variant in variants:
         overrides = variant.get("overrides") or {}
         read = {} if reading is None else reading.get(str(variant.get("uuid")), {})
         values = {
             **variant,
             "allowDownload": overrides.get("allowDownload"),
-            "pages": pages_text(overrides),
-            **{key: read.get(key) for key in _READING},
+            "pages": format_page_range(overrides),
+            **{key: read.get(key) for key in _READERSHIP_COLUMNS},
         }
-        yield csv_line([values.get(column) for column in columns], raw=raw)
+        yield format_csv_line([values.get(column) for column in columns], raw=raw)

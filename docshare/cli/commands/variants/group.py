@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.settings.overrides import in_words, overrides_in, overrides_of
+from docshare.cli.commands.settings.overrides import build_overrides, describe_overrides, parse_overrides
 from docshare.cli.commands.variants.names import (
     OF_FILE_HELP,
     VARIANT_HELP,
     VARIANTS_HELP,
-    Found,
-    VariantNames,
+    FileVariant,
+    VariantResolver,
     short_id,
 )
 from docshare.cli.framework.app import App, Stub
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
 from docshare.cli.terminal.output import Column, Spec
@@ -54,7 +54,7 @@ _FIELDS = (
 )
 
 
-def state_of(variant: Row) -> str:
+def describe_state(variant: Row) -> str:
     """What is unusual about a variant, in short words."""
     words = {"revoked": "revoked", "redacted": "redacted", "pageRangeEmpty": "no pages shown"}
     return ", ".join(word for key, word in words.items() if variant.get(key))
@@ -65,9 +65,9 @@ _LIST = Spec(
         Column("label", "LABEL", role="bold", flexible=True),
         Column("shortId", "ID", role="id", rank=2, show=lambda row: short_id(dict(row))),
         Column("url", "LINK"),
-        Column("overrides", "ALLOWS", rank=3, show=lambda row: in_words(row.get("overrides"))),
+        Column("overrides", "ALLOWS", rank=3, show=lambda row: describe_overrides(row.get("overrides"))),
         Column("createdAt", "CREATED", kind="when", rank=4),
-        Column("state", "STATE", role="warn", rank=1, show=state_of),
+        Column("state", "STATE", role="warn", rank=1, show=describe_state),
     ),
     plain=("shortId", "uuid", "label", "url", "revoked", "redacted", "createdAt"),
     fields=_FIELDS,
@@ -81,9 +81,9 @@ _SHOW = Spec(
         Column("url", "link", role="id"),
         Column("shortId", "short id"),
         Column("uuid", "uuid"),
-        Column("overrides", "allows", show=lambda row: in_words(row.get("overrides"))),
+        Column("overrides", "allows", show=lambda row: describe_overrides(row.get("overrides"))),
         Column("createdAt", "created", kind="moment"),
-        Column("state", "state", role="warn", show=state_of),
+        Column("state", "state", role="warn", show=describe_state),
         Column("downloadWarning", "warning", role="warn"),
     ),
     plain=("uuid", "shortId", "label", "url"),
@@ -109,28 +109,28 @@ def list_variants(
       docshare variants list @last
       docshare variants list slug:offer --active --json | jq -r '.[].url'
     """
-    ctx = current()
+    ctx = current_context()
     client = ctx.client()
-    variants = client.variants.list(FileNames(ctx, client).one(file))
+    variants = client.variants.list(FileResolver(ctx, client).one(file))
     cache.remember_variants(ctx, variants)
-    ctx.emit([row for row in variants if _is_chosen(row, active=active, revoked=revoked, redacted=redacted)], _LIST)
+    ctx.emit([row for row in variants if _is_selected(row, active=active, revoked=revoked, redacted=redacted)], _LIST)
 
 
-def _is_chosen(row: Row, *, active: bool, revoked: bool, redacted: bool) -> bool:
+def _is_selected(row: Row, *, active: bool, revoked: bool, redacted: bool) -> bool:
     if not (active or revoked or redacted):
         return True
     is_revoked = bool(row.get("revoked"))
     return (active and not is_revoked) or (revoked and is_revoked) or (redacted and bool(row.get("redacted")))
 
 
-_Variant = Annotated[str, typer.Argument(metavar="VARIANT", help=VARIANT_HELP)]
-_Variants = Annotated[list[str], typer.Argument(metavar="VARIANT...", help=VARIANTS_HELP)]
-_OfFile = Annotated[str | None, typer.Option("--file", metavar="FILE", help=OF_FILE_HELP)]
-_DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")]
+_VariantArgument = Annotated[str, typer.Argument(metavar="VARIANT", help=VARIANT_HELP)]
+_VariantsArgument = Annotated[list[str], typer.Argument(metavar="VARIANT...", help=VARIANTS_HELP)]
+_FileOption = Annotated[str | None, typer.Option("--file", metavar="FILE", help=OF_FILE_HELP)]
+_DryRunOption = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")]
 
 
 @app.command("show", spec=_SHOW)
-def show(variant: _Variant, file: _OfFile = None) -> None:
+def show(variant: _VariantArgument, file: _FileOption = None) -> None:
     """Show one variant.
 
     A pipe gets one line per field, its name and its value.
@@ -140,34 +140,40 @@ def show(variant: _Variant, file: _OfFile = None) -> None:
       docshare variants show https://docs.example/aB3dE5fG7hJ9
       docshare variants show label:Ann --file slug:offer --json
     """
-    ctx = current()
-    ctx.emit(VariantNames(ctx, ctx.client(), file).one(variant).variant, _SHOW)
+    ctx = current_context()
+    ctx.emit(VariantResolver(ctx, ctx.client(), file).one(variant).variant, _SHOW)
 
 
-def _changed(verb: str) -> Callable[[Row, Context], Iterator[str]]:
+def _make_change_renderer(verb: str) -> Callable[[Row, Context], Iterator[str]]:
     def lines(row: Row, context: Context) -> Iterator[str]:
         screen = context.out_screen
         named = clean(str(row.get("variant") or short_id(dict(row))))
-        state = state_of(row)
+        state = describe_state(row)
         label = f'"{row["label"]}"' if row.get("label") else ""
-        facts = (label, in_words(row.get("overrides")), "" if state == verb else state)
+        facts = (label, describe_overrides(row.get("overrides")), "" if state == verb else state)
         told = ", ".join(clean(fact) for fact in facts if fact)
         yield f"{verb} {screen.paint('id', named)}" + (f": {told}" if told else "")
 
     return lines
 
 
-def _changed_spec(verb: str) -> Spec:
-    return Spec(plain=("shortId", "label", "url"), fields=(*_FIELDS, "variant"), id="shortId", human=_changed(verb))
+def _build_change_spec(verb: str) -> Spec:
+    return Spec(
+        plain=("shortId", "label", "url"), fields=(*_FIELDS, "variant"), id="shortId", human=_make_change_renderer(verb)
+    )
 
 
-_UPDATE, _REVOKE, _RESTORE = _changed_spec("updated"), _changed_spec("revoked"), _changed_spec("restored")
+_UPDATE, _REVOKE, _RESTORE = (
+    _build_change_spec("updated"),
+    _build_change_spec("revoked"),
+    _build_change_spec("restored"),
+)
 
 
 @app.command("update", spec=_UPDATE)
 def update(
-    variant: _Variant,
-    file: _OfFile = None,
+    variant: _VariantArgument,
+    file: _FileOption = None,
     label: Annotated[str | None, typer.Option(metavar="TEXT", help="Who the link is for.")] = None,
     clear_label: Annotated[bool, typer.Option("--clear-label", help="Take the label away.")] = False,
     download: Annotated[
@@ -181,7 +187,7 @@ def update(
     clear_overrides: Annotated[
         bool, typer.Option("--clear-overrides", help="Let the file's own settings hold again.")
     ] = False,
-    dry_run: _DryRun = False,
+    dry_run: _DryRunOption = False,
 ) -> ExitCode:
     """Change the label or the overrides of a variant.
 
@@ -194,23 +200,23 @@ def update(
       docshare variants update aB3dE5fG7hJ9 --no-download --pages 1-3
       docshare variants update aB3dE5fG7hJ9 --clear-overrides
     """
-    ctx = current()
-    changes = _new_label(label, clear=clear_label)
-    given = _given(overrides, download, pages)
+    ctx = current_context()
+    changes = _read_label(label, clear=clear_label)
+    given = _read_overrides(overrides, download, pages)
     if clear_overrides and (given is not None or replace_overrides):
         raise Stop(ExitCode.USAGE, "--clear-overrides stands alone; --replace-overrides drops what is not given")
     if not changes and given is None and not (clear_overrides or replace_overrides):
         raise Stop(ExitCode.USAGE, "nothing to change was given", hint="See: docshare variants update -h")
     client = ctx.client()
-    found = VariantNames(ctx, client, file).one(variant)
+    found = VariantResolver(ctx, client, file).one(variant)
     if clear_overrides or replace_overrides:
         changes["overrides"] = given or {}
     elif given is not None:
         changes["overrides"] = {**(found.variant.get("overrides") or {}), **given}
-    return _put(ctx, client, [found], changes, _UPDATE, dry_run=dry_run)
+    return _update_all(ctx, client, [found], changes, _UPDATE, dry_run=dry_run)
 
 
-def _new_label(label: str | None, *, clear: bool) -> dict[str, Any]:
+def _read_label(label: str | None, *, clear: bool) -> dict[str, Any]:
     if clear and label is not None:
         raise Stop(ExitCode.USAGE, "--label and --clear-label exclude each other")
     if label is not None and not label.strip():  # in a script most often a variable that was never set
@@ -218,17 +224,17 @@ def _new_label(label: str | None, *, clear: bool) -> dict[str, Any]:
     return {"label": ""} if clear else {} if label is None else {"label": label}
 
 
-def _given(text: str | None, download: bool | None, pages: str | None) -> dict[str, Any] | None:
+def _read_overrides(text: str | None, download: bool | None, pages: str | None) -> dict[str, Any] | None:
     """The overrides that the command line names, None for none."""
     if text is None:
-        return overrides_of(download, pages) or None
+        return build_overrides(download, pages) or None
     if not (download is None and pages is None):
         raise Stop(ExitCode.USAGE, "--overrides and --download or --pages exclude each other")
-    return overrides_in(text)
+    return parse_overrides(text)
 
 
 @app.command("revoke", spec=_REVOKE)
-def revoke(variants: _Variants, file: _OfFile = None, dry_run: _DryRun = False) -> ExitCode:
+def revoke(variants: _VariantsArgument, file: _FileOption = None, dry_run: _DryRunOption = False) -> ExitCode:
     """Revoke variants: their links answer like unknown ones.
 
     On a terminal you are asked first; elsewhere --yes is needed. docshare variants restore takes it back.
@@ -238,48 +244,50 @@ def revoke(variants: _Variants, file: _OfFile = None, dry_run: _DryRun = False) 
       docshare variants revoke label:Ann --file slug:offer
       docshare variants list @last --format ids | docshare variants revoke - --file @last --yes
     """
-    ctx = current()
+    ctx = current_context()
     client = ctx.client()
-    found = VariantNames(ctx, client, file).many(variants)
+    found = VariantResolver(ctx, client, file).many(variants)
     if not dry_run:
         _confirm(ctx, "Revoke", found)
-    return _put(ctx, client, found, {"revoked": True}, _REVOKE, dry_run=dry_run)
+    return _update_all(ctx, client, found, {"revoked": True}, _REVOKE, dry_run=dry_run)
 
 
 @app.command("restore", spec=_RESTORE)
-def restore(variants: _Variants, file: _OfFile = None, dry_run: _DryRun = False) -> ExitCode:
+def restore(variants: _VariantsArgument, file: _FileOption = None, dry_run: _DryRunOption = False) -> ExitCode:
     """Let revoked variants work again.
 
     Examples:
 
       docshare variants restore label:Ann --file slug:offer
     """
-    ctx = current()
+    ctx = current_context()
     client = ctx.client()
-    found = VariantNames(ctx, client, file).many(variants)
-    return _put(ctx, client, found, {"revoked": False}, _RESTORE, dry_run=dry_run)
+    found = VariantResolver(ctx, client, file).many(variants)
+    return _update_all(ctx, client, found, {"revoked": False}, _RESTORE, dry_run=dry_run)
 
 
-def _put(
-    ctx: Context, client: "Client", found: Sequence[Found], changes: Row, spec: Spec, *, dry_run: bool
+def _update_all(
+    ctx: Context, client: "Client", found: Sequence[FileVariant], changes: Row, spec: Spec, *, dry_run: bool
 ) -> ExitCode:
     import json
 
     body = json.dumps(changes, ensure_ascii=False)
     ctx.trace(f"the body of the request: {body}")
     if dry_run:
-        return _planned(ctx, found, "PUT", body=body)
+        return _preview_requests(ctx, found, "PUT", body=body)
 
-    def work(each: Found) -> Row:
+    def work(each: FileVariant) -> Row:
         changed = client.variants.update(each.file, each.uuid, changes)
         if changed.get("downloadWarning"):
             ctx.warn(f"{short_id(each.variant)}: {changed['downloadWarning']}")
         return changed
 
-    return _each(ctx, client, found, spec, work)
+    return _run_each(ctx, client, found, spec, work)
 
 
-def _each(ctx: Context, client: "Client", found: Sequence[Found], spec: Spec, work: Callable[[Found], Row]) -> ExitCode:
+def _run_each(
+    ctx: Context, client: "Client", found: Sequence[FileVariant], spec: Spec, work: Callable[[FileVariant], Row]
+) -> ExitCode:
     from docshare.cli.framework import bulk
 
     by_name = {short_id(each.variant): each for each in found}
@@ -288,36 +296,42 @@ def _each(ctx: Context, client: "Client", found: Sequence[Found], spec: Spec, wo
         client.pace()
         return work(by_name[name])
 
-    return bulk.each(ctx, ctx.emitter(spec), list(by_name), "variant", paced)
+    return bulk.run_each(ctx, ctx.emitter(spec), list(by_name), "variant", paced)
 
 
-def _planned(ctx: Context, found: Sequence[Found], method: str, *, query: str = "", body: str = "") -> ExitCode:
+def _preview_requests(
+    ctx: Context, found: Sequence[FileVariant], method: str, *, query: str = "", body: str = ""
+) -> ExitCode:
     from docshare.cli.framework import bulk
 
     requests = [(method, f"/api/v1/files/{each.file}/variants/{each.uuid}{query}", body) for each in found]
-    return bulk.planned(ctx, requests)
+    return bulk.print_requests(ctx, requests)
 
 
-def _confirm(ctx: Context, verb: str, found: Sequence[Found], remark: str = "") -> None:
+def _confirm(ctx: Context, verb: str, found: Sequence[FileVariant], remark: str = "") -> None:
     from docshare.cli.framework import prompts
 
     what = f'"{found[0].name}"' if len(found) == 1 else f"{len(found)} variants"
     prompts.confirm(ctx, f"{verb} {what}?{remark}" if ctx.may_prompt else f"{verb} {what}")
 
 
-def _gone(words: str) -> Callable[[Row, Context], Iterator[str]]:
+def _make_removal_renderer(words: str) -> Callable[[Row, Context], Iterator[str]]:
     def lines(row: Row, context: Context) -> Iterator[str]:
         yield f"{words} {context.out_screen.paint('id', clean(str(row['shortId'])))}"
 
     return lines
 
 
-_DELETE = Spec(plain=("shortId", "deleted"), fields=("uuid", "variant"), id="shortId", human=_gone("deleted"))
-_REDACT = Spec(plain=("shortId", "redacted"), fields=("uuid", "variant"), id="shortId", human=_gone("redacted"))
+_DELETE = Spec(
+    plain=("shortId", "deleted"), fields=("uuid", "variant"), id="shortId", human=_make_removal_renderer("deleted")
+)
+_REDACT = Spec(
+    plain=("shortId", "redacted"), fields=("uuid", "variant"), id="shortId", human=_make_removal_renderer("redacted")
+)
 
 
 @app.command("delete", spec=_DELETE)
-def delete(variants: _Variants, file: _OfFile = None, dry_run: _DryRun = False) -> ExitCode:
+def delete(variants: _VariantsArgument, file: _FileOption = None, dry_run: _DryRunOption = False) -> ExitCode:
     """Delete variants.
 
     The links stop working for good. The sessions that came by them stay in the readership, unattributed. On a terminal
@@ -327,31 +341,31 @@ def delete(variants: _Variants, file: _OfFile = None, dry_run: _DryRun = False) 
 
       docshare variants delete label:Ann --file slug:offer
     """
-    ctx = current()
+    ctx = current_context()
     client = ctx.client()
-    found = VariantNames(ctx, client, file).many(variants)
+    found = VariantResolver(ctx, client, file).many(variants)
     if dry_run:
-        return _planned(ctx, found, "DELETE")
+        return _preview_requests(ctx, found, "DELETE")
     _confirm(ctx, "Delete", found, " Its link dies; its sessions stay, unattributed.")
 
-    def work(each: Found) -> Row:
+    def work(each: FileVariant) -> Row:
         client.variants.delete(each.file, each.uuid)
         return {"uuid": each.uuid, "shortId": short_id(each.variant), "deleted": True}
 
-    return _each(ctx, client, found, _DELETE, work)
+    return _run_each(ctx, client, found, _DELETE, work)
 
 
 @app.command("redact", spec=_REDACT)
 def redact(
-    variants: _Variants,
-    file: _OfFile = None,
+    variants: _VariantsArgument,
+    file: _FileOption = None,
     typed: Annotated[
         str | None, typer.Option("--confirm", metavar="LABEL", help="Consent by naming the label, or the short id.")
     ] = None,
     count: Annotated[
         int | None, typer.Option("--count", metavar="N", help="With --yes: consent to exactly N variants.")
     ] = None,
-    dry_run: _DryRun = False,
+    dry_run: _DryRunOption = False,
 ) -> ExitCode:
     """Erase the labels of variants for good; their links go on working.
 
@@ -365,24 +379,24 @@ def redact(
     """
     from docshare.cli.framework import prompts
 
-    ctx = current()
+    ctx = current_context()
     client = ctx.client()
-    found = VariantNames(ctx, client, file).many(variants)
+    found = VariantResolver(ctx, client, file).many(variants)
     if dry_run:
-        return _planned(ctx, found, "DELETE", query="?redact=1")
+        return _preview_requests(ctx, found, "DELETE", query="?redact=1")
     names = [each.name for each in found]
     if len(found) == 1 and typed == short_id(found[0].variant):
         typed = names[0]
     what = f'the label "{names[0]}"' if len(names) == 1 else f"{len(names)} labels"
     asked = ctx.may_prompt and not ctx.options.yes
     warning = f"Redacting {what} " + ("cannot be undone, and no other can be set" if asked else "for good")
-    prompts.confirm_severe(ctx, warning, names, typed=typed, count=count)
+    prompts.confirm_irreversible(ctx, warning, names, typed=typed, count=count)
 
-    def work(each: Found) -> Row:
+    def work(each: FileVariant) -> Row:
         client.variants.redact(each.file, each.uuid)
         return {"uuid": each.uuid, "shortId": short_id(each.variant), "redacted": True}
 
     try:
-        return _each(ctx, client, found, _REDACT, work)
+        return _run_each(ctx, client, found, _REDACT, work)
     finally:
         cache.remember_variants(ctx, [])  # the words for completion hold labels too

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.variants.plan import CREATED, DUPLICATE, FAILED, PENDING, RECOVERED, SENDING, Link
+from docshare.cli.commands.variants.plan import CREATED, DUPLICATE, FAILED, PENDING, RECOVERED, SENDING, RecipientLink
 from docshare.cli.framework import errors
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
 from docshare.cli.local import cache
 from docshare.cli.terminal import progress
 from docshare.cli.terminal.output import Emitter
-from docshare.cli.terminal.text import human_duration
+from docshare.cli.terminal.text import format_duration
 from docshare.client.errors import ClientError
 from docshare.contract.problems import Problem
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from docshare.client import Client
 
 # What would happen again with every further row, or must be looked into first.
-_HOPELESS = {
+_FATAL_CODES = {
     ExitCode.CREDENTIAL, ExitCode.FORBIDDEN, ExitCode.PLAN, ExitCode.NOT_FOUND, ExitCode.RATE_LIMITED,
     ExitCode.UNREACHABLE, ExitCode.UNKNOWN_OUTCOME,
 }  # fmt: skip
-_WORTH_SAYING = 10.0  # seconds of work that a person would like to know of in advance
+_ANNOUNCE_SECONDS = 10.0  # seconds of work that a person would like to know of in advance
 
 
-class Mint:
+class VariantCreator:
     """Makes the ``links`` that are wanted for ``file``; ``known``: the variants it had. ``results`` and ``pictures``
     (a directory for QR images) are optional. ``printer``: None prints nothing."""
 
@@ -37,7 +37,7 @@ class Mint:
         context: "Context",
         client: "Client",
         file: str,
-        links: Sequence[Link],
+        links: Sequence[RecipientLink],
         *,
         known: Sequence[Mapping[str, Any]],
         results: "ResultFile | None" = None,
@@ -53,7 +53,7 @@ class Mint:
         self._results = results
         self._pictures = pictures
         self._printer = printer
-        self._told: list[Link] = []
+        self._told: list[RecipientLink] = []
 
     def run(self) -> ExitCode:
         """Make and tell them all; 0, or 12 if some could not be made. What stops the rest is raised, after the result
@@ -62,7 +62,7 @@ class Mint:
         self._announce(len(wanted))
         self._save()
         try:
-            with progress.shown(self._ctx, "links", len(wanted) or None, counted=True) as bar:
+            with progress.show_progress(self._ctx, "links", len(wanted) or None, counted=True) as bar:
                 for link in self._links:
                     self._settle(link, bar)
         finally:
@@ -73,23 +73,23 @@ class Mint:
 
     def rows(self) -> list[dict[str, Any]]:
         """What ``--json`` prints: the Variants with ``row`` and ``status``, failures with ``error``."""
-        return [_row(link) for link in self._told]
+        return [_build_row(link) for link in self._told]
 
     def _announce(self, wanted: int) -> None:
         seconds = self._client.duration(wanted)
-        if seconds >= _WORTH_SAYING:
-            took = human_duration(int(seconds * 1000))
+        if seconds >= _ANNOUNCE_SECONDS:
+            took = format_duration(int(seconds * 1000))
             self._ctx.note(f"{wanted} links will take about {took}: the server limits the requests per minute")
 
-    def _settle(self, link: Link, bar: progress.Progress) -> None:
+    def _settle(self, link: RecipientLink, bar: progress.Progress) -> None:
         before = link.result()
         if link.wanted:
             self._make(link, bar)
             bar.add(1)
         if link.variant is not None and self._pictures is not None:
-            from docshare.cli.commands.variants.qr_images import keep_picture
+            from docshare.cli.commands.variants.qr_images import save_qr_image
 
-            link.picture = keep_picture(self._pictures, link.recipient.label, link.variant)
+            link.picture = save_qr_image(self._pictures, link.recipient.label, link.variant)
         if link.result() != before:
             self._save()
         self._told.append(link)
@@ -97,7 +97,7 @@ class Mint:
             bar.close()
             self._print(link)
 
-    def _make(self, link: Link, bar: progress.Progress) -> None:
+    def _make(self, link: RecipientLink, bar: progress.Progress) -> None:
         self._client.pace(quiet=True)
         recipient = link.recipient
         link.status = SENDING  # should the program die now, the next run must know that this link may stand
@@ -106,13 +106,13 @@ class Mint:
             variant = self._client.variants.create(self._file, recipient.label, recipient.overrides, known=self._known)
         except (Problem, ClientError, Stop) as error:
             link.error = str(error)
-            if exit_code(error) in _HOPELESS:
+            if exit_code(error) in _FATAL_CODES:
                 link.status = SENDING if exit_code(error) == ExitCode.UNKNOWN_OUTCOME else PENDING
                 self._save()
                 raise
             link.status = FAILED
             failure = errors.describe(self._ctx, error)
-            link.error_json = errors.as_json(self._ctx, failure)
+            link.error_json = errors.build_error_object(self._ctx, failure)
             bar.close()
             self._ctx.err(f"error: {recipient.told}: {failure.detail}", "error")
             return
@@ -127,10 +127,10 @@ class Mint:
         if self._results is not None:
             self._results.write([(link.recipient, link.result()) for link in self._links])
 
-    def _print(self, link: Link) -> None:
+    def _print(self, link: RecipientLink) -> None:
         assert self._printer is not None
         if link.variant is not None or self._printer.format in ("csv", "tsv", "jsonl"):
-            self._printer.row(_row(link))
+            self._printer.row(_build_row(link))
 
     @property
     def _as_a_whole(self) -> bool:
@@ -150,7 +150,7 @@ class Mint:
         self._ctx.note(", ".join(f"{count} {status}" for status, count in counts.items()))
 
 
-def _row(link: Link) -> dict[str, Any]:
+def _build_row(link: RecipientLink) -> dict[str, Any]:
     row: dict[str, Any] = dict(link.variant or {"label": link.recipient.label})
     row |= {"row": link.recipient.row, "status": link.status}
     if link.picture:

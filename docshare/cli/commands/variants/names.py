@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from docshare.cli.framework.arguments import FileNames
+from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
 from docshare.contract.fields import is_short_id, is_uuid
@@ -24,11 +24,11 @@ VARIANT_HELP = "UUID, short id, link or label:TEXT."
 VARIANTS_HELP = "UUID, short id, link, label:TEXT, or - for ids on stdin."
 OF_FILE_HELP = "The file it belongs to; without it all files are searched."
 
-_LABEL = "label:"
-_QUICK = 3  # files whose lists are looked through without a word
+_LABEL_PREFIX = "label:"
+_UNANNOUNCED_LISTS = 3  # files whose lists are looked through without a word
 
 
-class Found(NamedTuple):
+class FileVariant(NamedTuple):
     """A Variant object and the id of its ``file``."""
 
     file: str
@@ -50,30 +50,30 @@ def short_id(variant: Row) -> str:
     return str(variant.get("shortId") or variant.get("uuid", ""))
 
 
-class VariantNames:
+class VariantResolver:
     """Turns what the user wrote into variants; asks for each list at most once. ``file``: where to look, None for
     everywhere."""
 
     def __init__(self, context: "Context", client: "Client", file: str | None) -> None:
         self._ctx = context
         self._client = client
-        self._file = None if file is None else FileNames(context, client).one(file)
+        self._file = None if file is None else FileResolver(context, client).one(file)
         self._lists: dict[str, list[Row]] = {}
         self._warned = False
 
-    def one(self, word: str) -> Found:
+    def one(self, word: str) -> FileVariant:
         """The variant that ``word`` means. Stop (2) if it means nothing or several, Stop (3) if there is none."""
-        if word.startswith(_LABEL):
-            return self._labelled(word.removeprefix(_LABEL).strip())
-        name = _id_in(word)
+        if word.startswith(_LABEL_PREFIX):
+            return self._labelled(word.removeprefix(_LABEL_PREFIX).strip())
+        name = _parse_id(word)
         for found in self._all():
             if name in (found.variant.get("shortId"), found.variant.get("uuid")):
                 return found
         raise Stop(ExitCode.NOT_FOUND, f"no variant {word}", hint="See: docshare variants list FILE")
 
-    def many(self, words: Sequence[str]) -> list[Found]:
+    def many(self, words: Sequence[str]) -> list[FileVariant]:
         """The variants for several words, without doubles, in order; ``-`` stands for the ids on stdin."""
-        found: dict[str, Found] = {}
+        found: dict[str, FileVariant] = {}
         for word in words:
             for name in self._stdin_ids() if word == "-" else [word]:
                 one = self.one(name)
@@ -85,7 +85,7 @@ class VariantNames:
     def _stdin_ids(self) -> Iterator[str]:
         return (line.split()[0] for line in self._ctx.stdin if line.strip())
 
-    def _labelled(self, label: str) -> Found:
+    def _labelled(self, label: str) -> FileVariant:
         found = [each for each in self._all() if each.variant.get("label") == label]
         if not found:
             raise Stop(ExitCode.NOT_FOUND, f"no variant with the label {label!r}", hint="See: docshare variants list")
@@ -94,10 +94,10 @@ class VariantNames:
             raise Stop(ExitCode.USAGE, f"{len(found)} variants have the label {label!r}: {ids}", hint="Name one by id.")
         return found[0]
 
-    def _all(self) -> Iterator[Found]:
+    def _all(self) -> Iterator[FileVariant]:
         for file in self._files:
             for variant in self._variants(file):
-                yield Found(file, variant)
+                yield FileVariant(file, variant)
 
     @cached_property
     def _files(self) -> list[str]:
@@ -109,7 +109,7 @@ class VariantNames:
 
     def _variants(self, file: str) -> list[Row]:
         if file not in self._lists:
-            if len(self._lists) == _QUICK and not self._warned:
+            if len(self._lists) == _UNANNOUNCED_LISTS and not self._warned:
                 self._warned = True
                 self._ctx.note(f"searching {len(self._files)} files, a request each; quicker with --file FILE")
             self._client.pace()
@@ -117,7 +117,7 @@ class VariantNames:
         return self._lists[file]
 
 
-def _id_in(word: str) -> str:
+def _parse_id(word: str) -> str:
     """The id that ``word`` is, or that its link holds; Stop (2) for anything else."""
     name = word
     if word.startswith(("http://", "https://")):

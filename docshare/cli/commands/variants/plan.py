@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from docshare.cli.commands.variants.recipients import PICTURE_COLUMN, Recipient, Sheet, refuse_bad_rows
+from docshare.cli.commands.variants.recipients import PICTURE_COLUMN, RecipientRow, RecipientSheet, reject_bad_rows
 from docshare.cli.commands.variants.result_file import Result
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract.limits import VARIANTS_PER_FILE
@@ -22,13 +22,13 @@ CREATED, RECOVERED, EXISTS = "created", "recovered", "exists"
 
 
 @dataclass
-class Link:
+class RecipientLink:
     """One link, wanted or made: its ``status``, its ``variant`` once it stands, ``error`` and ``picture`` (a path).
 
     ``error_json`` is what ``--json`` says of the error; ``earlier``: an earlier run made it.
     """
 
-    recipient: Recipient
+    recipient: RecipientRow
     status: str = PENDING
     variant: Row | None = None
     error: str = ""
@@ -47,13 +47,13 @@ class Link:
         return {**made, "status": self.status, "error": self.error, PICTURE_COLUMN: self.picture}
 
 
-def in_doubt(before: Mapping[str, Result], standing: Sequence[Row]) -> bool:
+def is_outcome_unknown(before: Mapping[str, Result], standing: Sequence[Row]) -> bool:
     """Whether an earlier run ended while it made a link that does not stand: the server may be at it yet."""
     labels = {row.get("label") for row in standing}
     return any(result["status"] == SENDING and label not in labels for label, result in before.items())
 
 
-class Wishes(NamedTuple):
+class LinkOptions(NamedTuple):
     """How to deal with what stands in the way: ``--skip-duplicates`` and ``--partial``; ``source`` for messages;
     ``options``: whether the command has those two, so that hints may name them."""
 
@@ -63,9 +63,13 @@ class Wishes(NamedTuple):
     options: bool = True
 
 
-def planned_links(
-    context: "Context", sheet: Sheet, before: Mapping[str, Result], standing: Sequence[Row], wishes: Wishes
-) -> list[Link]:
+def resolve_links(
+    context: "Context",
+    sheet: RecipientSheet,
+    before: Mapping[str, Result],
+    standing: Sequence[Row],
+    wishes: LinkOptions,
+) -> list[RecipientLink]:
     """The links for ``sheet``, in its order: done, taken over, skipped, or wanted.
 
     Parameters:
@@ -76,19 +80,19 @@ def planned_links(
 
     Stop (2), after telling each reason, for rows whose label is taken, and where more are wanted than a file can have.
     """
-    links = _Planner(before, standing, skip=wishes.skip_duplicates).links(sheet)
+    links = _LinkResolver(before, standing, skip=wishes.skip_duplicates).links(sheet)
     bad = [(link.recipient, link.error) for link in links if link.error]
     hint = "--skip-duplicates leaves such rows alone." if wishes.options else ""
-    refuse_bad_rows(context, bad, wishes.source, hint=hint)
-    _require_own(before, standing, wishes.source)
-    _fit(links, len(standing), wishes)
+    reject_bad_rows(context, bad, wishes.source, hint=hint)
+    _require_same_file(before, standing, wishes.source)
+    _limit_links(links, len(standing), wishes)
     return links
 
 
-_COUNTED = "Revoked variants count too, deleted ones do not."
+_LIMIT_HINT = "Revoked variants count too, deleted ones do not."
 
 
-class _Planner:
+class _LinkResolver:
     def __init__(self, before: Mapping[str, Result], standing: Sequence[Row], *, skip: bool) -> None:
         self._before = before
         self._skip = skip
@@ -100,35 +104,37 @@ class _Planner:
                 self._by_label[row["label"]].append(row)
         self._seen: dict[str, int] = {}
 
-    def links(self, sheet: Sheet) -> list[Link]:
+    def links(self, sheet: RecipientSheet) -> list[RecipientLink]:
         return [self._link(recipient) for recipient in sheet.recipients]
 
-    def _link(self, recipient: Recipient) -> Link:
+    def _link(self, recipient: RecipientRow) -> RecipientLink:
         first = self._seen.setdefault(recipient.label, recipient.row)
         if first != recipient.row:
             why = f"the label stands in row {first} already"
-            return Link(recipient, DUPLICATE) if self._skip else Link(recipient, error=why)
+            return RecipientLink(recipient, DUPLICATE) if self._skip else RecipientLink(recipient, error=why)
         before = self._before.get(recipient.label)
         if before is not None and before["uuid"]:
             return self._done(recipient, before)
         same = self._by_label[recipient.label]
         if before is not None and len(same) == 1 and (same[0].get("overrides") or {}) == recipient.overrides:
-            return Link(recipient, RECOVERED, same[0])
+            return RecipientLink(recipient, RECOVERED, same[0])
         if not same:
-            return Link(recipient)
+            return RecipientLink(recipient)
         if self._skip:
             alive = [row for row in same if not row.get("revoked")]
-            return Link(recipient, EXISTS, (alive or same)[0])
-        return Link(recipient, error="a variant with this label exists already")
+            return RecipientLink(recipient, EXISTS, (alive or same)[0])
+        return RecipientLink(recipient, error="a variant with this label exists already")
 
-    def _done(self, recipient: Recipient, before: Result) -> Link:
+    def _done(self, recipient: RecipientRow, before: Result) -> RecipientLink:
         told = {key: before[key] for key in ("uuid", "shortId", "url")}
         # Deleted since then, it stays as the file has it: somebody took the link away on purpose.
         variant = self._by_uuid.get(before["uuid"], {**told, "label": recipient.label})
-        return Link(recipient, before["status"] or CREATED, variant, picture=before[PICTURE_COLUMN], earlier=True)
+        return RecipientLink(
+            recipient, before["status"] or CREATED, variant, picture=before[PICTURE_COLUMN], earlier=True
+        )
 
 
-def _require_own(before: Mapping[str, Result], standing: Sequence[Row], source: str) -> None:
+def _require_same_file(before: Mapping[str, Result], standing: Sequence[Row], source: str) -> None:
     """Stop (2) if the result file is that of another file: nobody would get a link to this one."""
     done = {result["uuid"] for result in before.values() if result["uuid"]}
     if done and not done & {str(row.get("uuid")) for row in standing}:
@@ -139,7 +145,7 @@ def _require_own(before: Mapping[str, Result], standing: Sequence[Row], source: 
         )
 
 
-def _fit(links: Sequence[Link], standing: int, wishes: Wishes) -> None:
+def _limit_links(links: Sequence[RecipientLink], standing: int, wishes: LinkOptions) -> None:
     wanted = [link for link in links if link.wanted]
     room = max(VARIANTS_PER_FILE - standing, 0)
     if len(wanted) <= room:
@@ -149,7 +155,7 @@ def _fit(links: Sequence[Link], standing: int, wishes: Wishes) -> None:
             ExitCode.USAGE,
             f"the file has {standing} variants and {len(wanted)} more are wanted, but it can have {VARIANTS_PER_FILE}; "
             "nothing was created",
-            hint=f"--partial creates the first {room}. {_COUNTED}" if wishes.options else _COUNTED,
+            hint=f"--partial creates the first {room}. {_LIMIT_HINT}" if wishes.options else _LIMIT_HINT,
         )
     for link in wanted[room:]:
         link.status = NO_ROOM

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from docshare.cli.commands.settings.overrides import Overrides, overrides_of
+from docshare.cli.commands.settings.overrides import Overrides, build_overrides
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.inputs import STDIN, read_whole
+from docshare.cli.framework.inputs import STDIN, read_bytes
 from docshare.contract.fields import text
 from docshare.contract.limits import VARIANT_LABEL_CHARS, VARIANTS_PER_FILE
 from docshare.contract.problems import Problem
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 RESULT_COLUMNS = ("uuid", "shortId", "url", "status", "error")
 PICTURE_COLUMN = "qr"
 
-_MOST_TOLD = 20  # bad rows that are named one by one
-_MOST_ROWS = 50 * VARIANTS_PER_FILE  # a list that is so long is some other file
+_MAX_REPORTED_ROWS = 20  # bad rows that are named one by one
+_MAX_ROWS = 50 * VARIANTS_PER_FILE  # a list that is so long is some other file
 _BOM = "\ufeff"
-_label = text(1, VARIANT_LABEL_CHARS)
+_parse_label = text(1, VARIANT_LABEL_CHARS)
 _YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
-_NUMBER = re.compile(r"\{n(?::0?([0-9]{1,2}))?\}", re.ASCII)
+_NUMBER_PLACEHOLDER = re.compile(r"\{n(?::0?([0-9]{1,2}))?\}", re.ASCII)
 
 
-class Recipient(NamedTuple):
+class RecipientRow(NamedTuple):
     """One link to make: ``row`` as a spreadsheet counts it, ``label`` (trimmed), ``overrides``, and ``cells``: its row
     of the input. ``error``: why it cannot be made."""
 
@@ -45,32 +45,32 @@ class Recipient(NamedTuple):
         return f"row {self.row} ({self.label})" if self.label else f"row {self.row}"
 
 
-class Sheet(NamedTuple):
+class RecipientSheet(NamedTuple):
     """The ``recipients`` and what is needed to write them back: ``columns`` of the input without those of a result,
     ``delimiter``, and whether there was a byte order mark (``bom``)."""
 
     columns: tuple[str, ...]
-    recipients: tuple[Recipient, ...]
+    recipients: tuple[RecipientRow, ...]
     delimiter: str = ","
     bom: bool = False
 
 
-def numbered(context: "Context", count: int, template: str, overrides: Overrides) -> Sheet:
+def generate_recipients(context: "Context", count: int, template: str, overrides: Overrides) -> RecipientSheet:
     """``count`` recipients named by ``template``, in which ``{n}`` is the number and ``{n:03}`` its padded form. Stop
     (2) for a template that gives two of them the same name, or a name that is no label."""
-    rest = _NUMBER.sub("", template)
+    rest = _NUMBER_PLACEHOLDER.sub("", template)
     if "{" in rest or "}" in rest:
         raise Stop(ExitCode.USAGE, f"--label-template: {template!r} has a brace that is not {{n}} or {{n:03}}")
-    if count > 1 and not _NUMBER.search(template):
+    if count > 1 and not _NUMBER_PLACEHOLDER.search(template):
         raise Stop(ExitCode.USAGE, "--label-template needs {n}, or all labels would be the same")
-    labels = [_named(template, n) for n in range(1, count + 1)]
-    found = [_recipient(row, label.strip(), lambda: overrides, (label,)) for row, label in enumerate(labels, 1)]
-    refuse_bad_rows(context, [(each, each.error) for each in found if each.error], "--label-template")
-    return Sheet(("label",), tuple(found))
+    labels = [_format_label(template, n) for n in range(1, count + 1)]
+    found = [_build_recipient(row, label.strip(), lambda: overrides, (label,)) for row, label in enumerate(labels, 1)]
+    reject_bad_rows(context, [(each, each.error) for each in found if each.error], "--label-template")
+    return RecipientSheet(("label",), tuple(found))
 
 
-def _named(template: str, n: int) -> str:
-    return _NUMBER.sub(lambda match: str(n).zfill(int(match[1] or 0)), template)
+def _format_label(template: str, n: int) -> str:
+    return _NUMBER_PLACEHOLDER.sub(lambda match: str(n).zfill(int(match[1] or 0)), template)
 
 
 def read_sheet(
@@ -81,7 +81,7 @@ def read_sheet(
     delimiter: str,
     defaults: Mapping[str, Any],
     option: str = "--from-csv",
-) -> Sheet:
+) -> RecipientSheet:
     """The rows of the CSV file ``source`` (``-``: stdin).
 
     Parameters:
@@ -93,51 +93,51 @@ def read_sheet(
     Known columns are ``allowDownload`` (true or false) and ``pages`` (``3-9``, ``5``, ``all``) or ``from`` and ``to``.
     Stop (2) if the file cannot be read, has no such column, or any row is unusable: each of those is told first.
     """
-    raw = _text(context, source, option)
-    source = named(source)
-    rows = _cells(raw.removeprefix(_BOM), source, delimiter)
+    raw = _read_text(context, source, option)
+    source = describe_source(source)
+    rows = _parse_rows(raw.removeprefix(_BOM), source, delimiter)
     header = next(rows, (1, []))[1]
-    columns = _Columns([name.strip() for name in header], source, label_column, option)
+    columns = _ColumnMap([name.strip() for name in header], source, label_column, option)
     found = [columns.recipient(row, cells, defaults) for row, cells in rows]
     if not found:
         raise Stop(ExitCode.USAGE, f"{source} has a header and nothing below it")
-    refuse_bad_rows(context, [(each, each.error) for each in found if each.error], source)
-    return Sheet(tuple(columns.kept_names), tuple(found), delimiter, raw.startswith(_BOM))
+    reject_bad_rows(context, [(each, each.error) for each in found if each.error], source)
+    return RecipientSheet(tuple(columns.kept_names), tuple(found), delimiter, raw.startswith(_BOM))
 
 
-def named(source: str) -> str:
+def describe_source(source: str) -> str:
     """How messages call the file ``source``."""
     return "stdin" if source == STDIN else source
 
 
-def _text(context: "Context", source: str, option: str) -> str:
-    raw = read_whole(context, source, option)
+def _read_text(context: "Context", source: str, option: str) -> str:
+    raw = read_bytes(context, source, option)
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise Stop(
             ExitCode.USAGE,
-            f"{named(source)} is not UTF-8 (line {line})",
+            f"{describe_source(source)} is not UTF-8 (line {line})",
             hint="Save it as CSV in UTF-8.",
             code="local_file",
         ) from None
 
 
-def _cells(raw: str, source: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _parse_rows(raw: str, source: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Each row with its number; empty ones are counted and left out."""
     reader = csv.reader(io.StringIO(raw, newline=""), delimiter=delimiter, strict=True)
     try:
         for number, cells in enumerate(reader, 1):
-            if number > _MOST_ROWS:
-                raise Stop(ExitCode.USAGE, f"{source} has more than {_MOST_ROWS} rows")
+            if number > _MAX_ROWS:
+                raise Stop(ExitCode.USAGE, f"{source} has more than {_MAX_ROWS} rows")
             if number == 1 or any(cell.strip() for cell in cells):
                 yield number, cells
     except csv.Error as error:
         raise Stop(ExitCode.USAGE, f"{source}, line {reader.line_num}: {error}", code="local_file") from None
 
 
-class _Columns:
+class _ColumnMap:
     """Where in a row the known columns stand."""
 
     def __init__(self, names: Sequence[str], source: str, label_column: str, option: str) -> None:
@@ -166,17 +166,17 @@ class _Columns:
         self._kept = [index for index, name in enumerate(low) if name not in own]
         self.kept_names = [names[index] for index in self._kept]
 
-    def recipient(self, row: int, cells: Sequence[str], defaults: Mapping[str, Any]) -> Recipient:
+    def recipient(self, row: int, cells: Sequence[str], defaults: Mapping[str, Any]) -> RecipientRow:
         """One row as a recipient; a short row is filled up with nothing."""
         if any(cell.strip() for cell in cells[self._width :]):
-            return Recipient(row, "", error=f"it has {len(cells)} cells and the header {self._width}")
+            return RecipientRow(row, "", error=f"it has {len(cells)} cells and the header {self._width}")
         filled = [*cells, *[""] * self._width][: self._width]
         values = {name: filled[index].strip() for name, index in self._at.items()}
         kept = tuple(filled[index] for index in self._kept)
-        return _recipient(row, values["label"], lambda: {**defaults, **_overrides(values)}, kept)
+        return _build_recipient(row, values["label"], lambda: {**defaults, **_parse_overrides(values)}, kept)
 
 
-def _overrides(values: Mapping[str, str]) -> Overrides:
+def _parse_overrides(values: Mapping[str, str]) -> Overrides:
     said = values.get("allowdownload", "").lower()
     if said and said not in (*_YES, *_NO):
         raise Stop(ExitCode.USAGE, f"allowDownload must be true or false, not {said!r}")
@@ -184,19 +184,21 @@ def _overrides(values: Mapping[str, str]) -> Overrides:
     if bool(first) != bool(last):
         raise Stop(ExitCode.USAGE, "from and to need each other")
     pages = values.get("pages") or (f"{first}-{last}" if first else None)
-    return overrides_of(said in _YES if said else None, "all" if pages == "0-0" else pages, "pages")
+    return build_overrides(said in _YES if said else None, "all" if pages == "0-0" else pages, "pages")
 
 
-def _recipient(row: int, label: str, overrides: Callable[[], Overrides], cells: tuple[str, ...]) -> Recipient:
+def _build_recipient(row: int, label: str, overrides: Callable[[], Overrides], cells: tuple[str, ...]) -> RecipientRow:
     try:
         if not label:
             raise Stop(ExitCode.USAGE, "it has no label")  # without one, nothing tells whether it was made already
-        return Recipient(row, _label("label", label), overrides(), cells)
+        return RecipientRow(row, _parse_label("label", label), overrides(), cells)
     except (Stop, Problem) as error:
-        return Recipient(row, label[:VARIANT_LABEL_CHARS], cells=cells, error=error.detail)
+        return RecipientRow(row, label[:VARIANT_LABEL_CHARS], cells=cells, error=error.detail)
 
 
-def refuse_bad_rows(context: "Context", bad: Sequence[tuple[Recipient, str]], source: str, *, hint: str = "") -> None:
+def reject_bad_rows(
+    context: "Context", bad: Sequence[tuple[RecipientRow, str]], source: str, *, hint: str = ""
+) -> None:
     """Stop (2) if there are ``bad`` rows of ``source`` (as messages call it), after telling why each is bad; nothing
     was sent yet."""
     if not bad:
@@ -204,7 +206,7 @@ def refuse_bad_rows(context: "Context", bad: Sequence[tuple[Recipient, str]], so
     recipient, why = bad[0]
     told = f"{source}, {recipient.told}: {why}"
     if len(bad) > 1:
-        for each, reason in bad[:_MOST_TOLD]:
+        for each, reason in bad[:_MAX_REPORTED_ROWS]:
             context.err(f"error: {each.told}: {reason}", "error")
         told = f"{len(bad)} rows of {source} cannot be used"
     raise Stop(ExitCode.USAGE, f"{told}; nothing was created", hint=hint, code="local_file")

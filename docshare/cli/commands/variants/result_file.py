@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from docshare.cli.commands.variants.recipients import PICTURE_COLUMN, RESULT_COLUMNS, Recipient, Sheet
+from docshare.cli.commands.variants.recipients import PICTURE_COLUMN, RESULT_COLUMNS, RecipientRow, RecipientSheet
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.local.storage import locked, replace_file
-from docshare.cli.terminal.output import neutral
+from docshare.cli.local.storage import hold_lock, replace_file
+from docshare.cli.terminal.output import escape_formula
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -25,7 +25,7 @@ class ResultFile:
     """The result at ``path`` for the rows of ``sheet``. Each ``write`` replaces it as a whole, so that a crash leaves
     the state before or after a row and never a part of one. ``pictures``: with a column for the QR images."""
 
-    def __init__(self, path: Path, sheet: Sheet, label_column: str, *, pictures: bool) -> None:
+    def __init__(self, path: Path, sheet: RecipientSheet, label_column: str, *, pictures: bool) -> None:
         self._path = path
         self._sheet = sheet
         self._label = [name.lower() for name in sheet.columns].index(label_column.lower())
@@ -38,7 +38,7 @@ class ResultFile:
         import hashlib
 
         name = hashlib.sha256(os.path.realpath(self._path).encode("utf-8", "surrogateescape")).hexdigest()
-        return locked(context.state_dir / "results" / f"{name}.lock", wait=False)
+        return hold_lock(context.state_dir / "results" / f"{name}.lock", wait=False)
 
     def load(self) -> dict[str, Result]:
         """What an earlier run wrote, by label; links of rows that the input has no more are kept in the file.
@@ -71,7 +71,7 @@ class ResultFile:
                 self._left_over.append(filled)
         return found
 
-    def write(self, results: Sequence[tuple[Recipient, Result]]) -> None:
+    def write(self, results: Sequence[tuple[RecipientRow, Result]]) -> None:
         """Put every row with its result on disk. Stop (2) if that is not possible."""
         out = io.StringIO()
         if self._sheet.bom:
@@ -81,7 +81,7 @@ class ResultFile:
         own = self._columns[len(self._sheet.columns) :]
         for recipient, result in results:
             # The input is the user's own and stays as it was; what a server says could be a formula.
-            writer.writerow((*recipient.cells, *(neutral(result.get(key, "")) for key in own)))
+            writer.writerow((*recipient.cells, *(escape_formula(result.get(key, "")) for key in own)))
         writer.writerows(self._left_over)
         replace_file(self._path, out.getvalue())
 

@@ -3,22 +3,22 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.settings.overrides import in_words
-from docshare.cli.terminal.output import Column, Spec, chosen_format
+from docshare.cli.commands.settings.overrides import describe_overrides
+from docshare.cli.terminal.output import Column, Spec, resolve_format
 from docshare.cli.terminal.text import clean
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-_VARIANT = ("uuid", "shortId", "url", "label", "overrides", "revoked", "redacted", "createdAt", "downloadWarning")
-_EVERYTHING = ("row", "label", "url", "shortId", "uuid", "status")
+_VARIANT_KEYS = ("uuid", "shortId", "url", "label", "overrides", "revoked", "redacted", "createdAt", "downloadWarning")
+_ALL_KEYS = ("row", "label", "url", "shortId", "uuid", "status")
 
 
-def _lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
     screen = context.out_screen
     yield screen.paint("bold", clean(str(row["url"])))
     if not context.options.quiet:
-        facts = (str(row.get("label", "")), in_words(row.get("overrides")), str(row.get("shortId", "")))
+        facts = (str(row.get("label", "")), describe_overrides(row.get("overrides")), str(row.get("shortId", "")))
         yield screen.paint("dim", f" {screen.glyph('·')} ".join(clean(fact) for fact in facts if fact))
 
 
@@ -29,15 +29,15 @@ LINKS = Spec(
         Column("status", "STATUS", rank=1),
     ),
     plain=("label", "url"),
-    fields=("row", "status", *_VARIANT, "recovered", "qr", "error"),
+    fields=("row", "status", *_VARIANT_KEYS, "recovered", "qr", "error"),
     id="shortId",
-    human=_lines,
+    human=_render_row,
     once=("url",),
 )
 
 
-def links_spec(context: "Context") -> Spec:
+def build_links_spec(context: "Context") -> Spec:
     """``LINKS`` for the format in effect; ``-q`` leaves the link alone."""
-    if chosen_format(context) in ("csv", "tsv"):
-        return LINKS._replace(plain=_EVERYTHING)
+    if resolve_format(context) in ("csv", "tsv"):
+        return LINKS._replace(plain=_ALL_KEYS)
     return LINKS._replace(plain=("url",)) if context.options.quiet else LINKS

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.webhooks.rows import kinds_in_words, scope_in_words
-from docshare.cli.commands.webhooks.test import told
+from docshare.cli.commands.webhooks.rows import describe_kinds, describe_scope
+from docshare.cli.commands.webhooks.test import describe_result
 from docshare.cli.commands.webhooks.urls import check_format, check_url
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, FileNames
+from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.connection import keep_secret
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.local.secret_file import SecretFile, new_secret_file
+from docshare.cli.local.secret_file import SecretFile, create_secret_file
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean
 from docshare.contract.webhooks import DEFAULT_FORMAT, FORMATS, KINDS, TEST_KIND, WEBHOOK_KEYS
@@ -29,10 +29,10 @@ app = App()
 Row = Mapping[str, Any]
 
 
-def _lines(row: Row, context: Context) -> Iterator[str]:
+def _render_row(row: Row, context: Context) -> Iterator[str]:
     screen, webhook = context.out_screen, row["webhook"]
     yield screen.paint("bold", clean(str(webhook.get("url"))))
-    facts = (str(webhook["uuid"]), kinds_in_words(webhook), scope_in_words(webhook))
+    facts = (str(webhook["uuid"]), describe_kinds(webhook), describe_scope(webhook))
     yield screen.paint("dim", f" {screen.glyph('·')} ".join(clean(fact) for fact in facts if fact))
     if "secretFile" in row:
         yield f"the secret is in {clean(str(row['secretFile']))}"
@@ -41,22 +41,22 @@ def _lines(row: Row, context: Context) -> Iterator[str]:
         yield screen.paint("warn", "Store it now: it is not shown again, and your receiver checks signatures with it.")
 
 
-CREATED = Spec(
+CREATE_SPEC = Spec(
     plain=("webhook.uuid", "secret"),
     fields=("webhook", "secret", "secretFile", "recovered", *(f"webhook.{key}" for key in WEBHOOK_KEYS)),
     id="webhook.uuid",
-    human=_lines,
+    human=_render_row,
     once=("secret",),
 )
 
 
-def _format(value: str | None) -> str | None:
+def _validate_format(value: str | None) -> str | None:
     if value is not None and value not in FORMATS:
         raise typer.BadParameter(f"{value!r} is not one of {', '.join(FORMATS)}.")
     return value
 
 
-@app.command("create", spec=CREATED)
+@app.command("create", spec=CREATE_SPEC)
 def create(
     url: Annotated[str, typer.Argument(metavar="URL", help="The https address that is told.")],
     events: Annotated[
@@ -65,7 +65,9 @@ def create(
     everything: Annotated[bool, typer.Option("--all", help="Of all nine kinds.")] = False,
     format_: Annotated[
         str | None,
-        typer.Option("--format", metavar="json|slack", callback=_format, help="Signed JSON, or messages for Slack."),
+        typer.Option(
+            "--format", metavar="json|slack", callback=_validate_format, help="Signed JSON, or messages for Slack."
+        ),
     ] = None,
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None,
     secret_file: Annotated[
@@ -92,24 +94,24 @@ def create(
       docshare webhooks create https://hooks.example.com/d --events file.viewed,gate.completed --test
       docshare webhooks create https://hooks.slack.com/services/T0/B0/x --all --format slack --file @last
     """
-    ctx = current()
-    kinds = chosen_kinds(events, everything=everything)
+    ctx = current_context()
+    kinds = parse_kinds(events, everything=everything)
     check_url(ctx, url, private=private)
     check_format(url, format_)
     wish = {"url": url, "events": kinds, "format": format_ or DEFAULT_FORMAT}
     with ExitStack() as held:
         client = held.enter_context(ctx.client())
         if file is not None:
-            wish["fileUuid"] = FileNames(ctx, client).one(file)
+            wish["fileUuid"] = FileResolver(ctx, client).one(file)
         if dry_run:
-            return _planned(ctx, wish)
-        kept = None if secret_file is None else held.enter_context(new_secret_file(secret_file))
-        answer = _created(ctx, client, wish, kept)
-        _print(ctx, answer)
-        return _tested(ctx, client, str(answer["webhook"]["uuid"])) if test else ExitCode.OK
+            return _preview_request(ctx, wish)
+        kept = None if secret_file is None else held.enter_context(create_secret_file(secret_file))
+        answer = _create_webhook(ctx, client, wish, kept)
+        _print_webhook(ctx, answer)
+        return _send_test(ctx, client, str(answer["webhook"]["uuid"])) if test else ExitCode.OK
 
 
-def chosen_kinds(text: str | None, *, everything: bool) -> list[str]:
+def parse_kinds(text: str | None, *, everything: bool) -> list[str]:
     """The kinds that ``--events`` or ``--all`` mean. Stop (2) for none, both, or a word that is no kind."""
     known = f"The kinds are {', '.join(KINDS)}."
     if everything and text is not None:
@@ -127,18 +129,18 @@ def chosen_kinds(text: str | None, *, everything: bool) -> list[str]:
     return words
 
 
-def _planned(ctx: Context, wish: Row) -> ExitCode:
+def _preview_request(ctx: Context, wish: Row) -> ExitCode:
     from docshare.cli.framework import bulk
 
-    return bulk.planned(ctx, [("POST", "/api/v1/webhooks", json.dumps(wish, ensure_ascii=False))])
+    return bulk.print_requests(ctx, [("POST", "/api/v1/webhooks", json.dumps(wish, ensure_ascii=False))])
 
 
-def _created(ctx: Context, client: "Client", wish: Row, kept: SecretFile | None) -> dict[str, Any]:
+def _create_webhook(ctx: Context, client: "Client", wish: Row, kept: SecretFile | None) -> dict[str, Any]:
     """The answer to the creation, as it is to be shown; its secret is in ``kept`` then, if that is given."""
     answer = client.webhooks.create(wish["url"], wish["events"], wish["format"], wish.get("fileUuid"))
     secret = answer.get("secret")
     if not isinstance(secret, str):
-        _require_no_secret(answer, wish)
+        _check_secret_not_lost(answer, wish)
         return answer
     keep_secret(ctx, secret)
     if kept is None:
@@ -151,7 +153,7 @@ def _created(ctx: Context, client: "Client", wish: Row, kept: SecretFile | None)
     return {**{key: value for key, value in answer.items() if key != "secret"}, "secretFile": str(kept.path)}
 
 
-def _require_no_secret(answer: Row, wish: Row) -> None:
+def _check_secret_not_lost(answer: Row, wish: Row) -> None:
     if wish["format"] == DEFAULT_FORMAT:
         uuid = answer["webhook"]["uuid"]
         raise Stop(
@@ -161,13 +163,15 @@ def _require_no_secret(answer: Row, wish: Row) -> None:
         )
 
 
-def _print(ctx: Context, answer: Row) -> None:
-    printer = ctx.emitter(CREATED._replace(plain=CREATED.plain if "secret" in answer else CREATED.plain[:1]))
+def _print_webhook(ctx: Context, answer: Row) -> None:
+    printer = ctx.emitter(
+        CREATE_SPEC._replace(plain=CREATE_SPEC.plain if "secret" in answer else CREATE_SPEC.plain[:1])
+    )
     printing: Callable[[Row], None] = printer.emit if printer.format == "json" else printer.row
     printing(answer)
 
 
-def _tested(ctx: Context, client: "Client", uuid: str) -> ExitCode:
+def _send_test(ctx: Context, client: "Client", uuid: str) -> ExitCode:
     result = client.webhooks.test(uuid)
-    ctx.err(f"test: {told(result)}", "ok" if result.get("delivered") is True else "error")
+    ctx.err(f"test: {describe_result(result)}", "ok" if result.get("delivered") is True else "error")
     return ExitCode.OK if result.get("delivered") is True else ExitCode.CHECK_FAILED

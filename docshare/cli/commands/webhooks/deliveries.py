@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.readership.sessions import objects
-from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookNames
+from docshare.cli.commands.readership.sessions import read_objects
+from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookResolver
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.contract.streams import LIMIT_MAX
@@ -24,19 +24,19 @@ Row = Mapping[str, Any]
 
 QUEUED, _DELIVERED, ABANDONED = DELIVERY_STATES
 _MARKS = {"delivered": "✓", "failed": "✗", "to come": "·"}
-_PLAIN_MARKS = {"delivered": "+", "failed": "x", "to come": "."}
+_ASCII_MARKS = {"delivered": "+", "failed": "x", "to come": "."}
 
 
-def log_spec(screen: "Screen | None" = None) -> Spec:
+def build_log_spec(screen: "Screen | None" = None) -> Spec:
     """How deliveries are shown on ``screen``."""
-    marks = _MARKS if screen is None or screen.unicode else _PLAIN_MARKS
+    marks = _MARKS if screen is None or screen.unicode else _ASCII_MARKS
     return Spec(
         table=(
             Column("createdAt", "EVENT AT", kind="when", rank=2),
             Column("event", "EVENT", role="bold"),
             Column("state", "STATE"),
-            Column("attempts", "ATTEMPTS", show=lambda row: picture(row, marks)),
-            Column("error", "LAST ANSWER", flexible=True, rank=1, show=last_answer),
+            Column("attempts", "ATTEMPTS", show=lambda row: draw_attempts(row, marks)),
+            Column("error", "LAST ANSWER", flexible=True, rank=1, show=describe_last_response),
             Column("nextAttemptAt", "NEXT", kind="when", rank=1),
             Column("id", "ID", role="id"),
         ),
@@ -47,7 +47,7 @@ def log_spec(screen: "Screen | None" = None) -> Spec:
     )
 
 
-BY_ATTEMPT = Spec(
+ATTEMPTS_SPEC = Spec(
     table=(
         Column("id", "ID", role="id"),
         Column("event", "EVENT", role="bold", rank=1),
@@ -63,18 +63,18 @@ BY_ATTEMPT = Spec(
 )
 
 
-def picture(row: Row, marks: Mapping[str, str]) -> str:
+def draw_attempts(row: Row, marks: Mapping[str, str]) -> str:
     """The attempts as a row of marks, and those to come before it is abandoned."""
-    tries = objects(row, "attempts")
-    drawn = "".join(marks["delivered" if _arrived(attempt) else "failed"] for attempt in tries)
+    tries = read_objects(row, "attempts")
+    drawn = "".join(marks["delivered" if _is_delivered(attempt) else "failed"] for attempt in tries)
     if row.get("state") != QUEUED:
         return drawn
     return drawn + marks["to come"] * max(ATTEMPTS - len(tries), 1)  # sent again, it has more than five in all
 
 
-def last_answer(row: Row) -> str:
+def describe_last_response(row: Row) -> str:
     """``500 in 143 ms``, or why there was no answer; empty before the first attempt."""
-    tries = objects(row, "attempts")
+    tries = read_objects(row, "attempts")
     if not tries:
         return ""
     last = tries[-1]
@@ -83,29 +83,29 @@ def last_answer(row: Row) -> str:
     return str(last.get("error") or "no answer")
 
 
-def _arrived(attempt: Row) -> bool:
+def _is_delivered(attempt: Row) -> bool:
     status = attempt.get("status")
     return isinstance(status, int) and 200 <= status < 300
 
 
-def _state(value: str | None) -> str | None:
+def _validate_state(value: str | None) -> str | None:
     if value is not None and value not in DELIVERY_STATES:
         raise typer.BadParameter(f"{value!r} is not one of {', '.join(DELIVERY_STATES)}.")
     return value
 
 
-State = Annotated[
+StateOption = Annotated[
     str | None,
-    typer.Option("--state", metavar="STATE", callback=_state, help=f"Only {', '.join(DELIVERY_STATES)} ones."),
+    typer.Option("--state", metavar="STATE", callback=_validate_state, help=f"Only {', '.join(DELIVERY_STATES)} ones."),
 ]
 
 
-@app.command("deliveries", spec=log_spec())
+@app.command("deliveries", spec=build_log_spec())
 def deliveries(
     webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)],
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="Show at most N.")] = 20,
     everything: Annotated[bool, typer.Option("--all", help="Show all that are kept.")] = False,
-    state: State = None,
+    state: StateOption = None,
     attempts: Annotated[bool, typer.Option("--attempts", help="A row for each attempt.")] = False,
 ) -> None:
     """List what was sent to a webhook, newest first.
@@ -123,19 +123,19 @@ def deliveries(
       docshare webhooks deliveries 6f1c2e9a --state abandoned --all --format ids
       docshare webhooks deliveries https://hooks.example.com/docshare --attempts
     """
-    ctx = current()
-    spec = BY_ATTEMPT if attempts else log_spec(ctx.out_screen)
+    ctx = current_context()
+    spec = ATTEMPTS_SPEC if attempts else build_log_spec(ctx.out_screen)
     printer = ctx.emitter(spec)
     with ctx.client() as client:
-        uuid = WebhookNames(ctx, client).uuid(webhook)
+        uuid = WebhookResolver(ctx, client).uuid(webhook)
         room = None if everything else limit
-        rows, more = newest(client, uuid, room, lambda row: state is None or row.get("state") == state)
-    printer.emit(list(by_attempt(rows)) if attempts else rows)
+        rows, more = fetch_newest(client, uuid, room, lambda row: state is None or row.get("state") == state)
+    printer.emit(list(split_by_attempt(rows)) if attempts else rows)
     if more:
         ctx.note(f"showing {len(rows)} deliveries; there are more: see them with -n or --all")
 
 
-def newest(
+def fetch_newest(
     client: "Client", webhook: str, room: int | None, wanted: Callable[[Row], bool] = lambda _: True
 ) -> tuple[list[dict[str, Any]], bool]:
     """The newest ``room`` deliveries (None: all) that are ``wanted``, newest first, and whether there are more."""
@@ -147,14 +147,14 @@ def newest(
     return found[:room], room is not None and len(found) > room
 
 
-def by_attempt(rows: Iterable[Row]) -> Iterable[dict[str, Any]]:
+def split_by_attempt(rows: Iterable[Row]) -> Iterable[dict[str, Any]]:
     """A row for each attempt, those of one delivery in the order they were made."""
     for row in rows:
-        for number, attempt in enumerate(objects(row, "attempts"), start=1):
+        for number, attempt in enumerate(read_objects(row, "attempts"), start=1):
             yield {"id": row["id"], "event": row.get("event"), "attempt": number, **attempt}
 
 
-def delivery_ids(context: Context, words: Sequence[str]) -> list[int]:
+def read_delivery_ids(context: Context, words: Sequence[str]) -> list[int]:
     """The numbers of deliveries, each once, in order; ``-`` stands for those on stdin. Stop (2) for another word."""
     found: dict[int, None] = {}
     for word in words:

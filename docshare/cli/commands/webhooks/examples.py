@@ -7,10 +7,10 @@ import typer
 
 from docshare.cli.commands.webhooks import samples
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import current
+from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.local.settings import find
-from docshare.cli.terminal.output import Column, Spec, json_text
+from docshare.cli.local.settings import resolve_setting
+from docshare.cli.terminal.output import Column, Spec, format_json
 from docshare.contract.webhooks import DATA_KEYS, DEFAULT_FORMAT, FORMATS
 
 Row = Mapping[str, Any]
@@ -18,26 +18,26 @@ Row = Mapping[str, Any]
 app = App()
 
 
-def _own_keys(row: Row) -> str:
+def _list_own_keys(row: Row) -> str:
     """The keys beside those of every event, in brackets what is not always there."""
     always = [key for key in row["data"] if key not in DATA_KEYS]
     return ", ".join((*always, *(f"[{key}]" for key in row["optional"])))
 
 
-KINDS = Spec(
+KINDS_SPEC = Spec(
     table=(
         Column("kind", "KIND", role="bold"),
-        Column("data", "KEYS", flexible=True, show=_own_keys),
+        Column("data", "KEYS", flexible=True, show=_list_own_keys),
         Column("plan", "PLAN", rank=2),
         Column("fires", "WHEN", flexible=True, rank=1),
     ),
     plain=("kind", "subscribable", "plan", "data", "optional", "fires"),
     id="kind",
 )
-SAMPLE = Spec(fields=("event", "timestamp", "data", "text", "mrkdwn", "blocks"))
+SAMPLE_SPEC = Spec(fields=("event", "timestamp", "data", "text", "mrkdwn", "blocks"))
 
 
-@app.command("kinds", spec=KINDS)
+@app.command("kinds", spec=KINDS_SPEC)
 def kinds() -> None:
     """List the kinds of events: when each fires, and what stands in its data.
 
@@ -50,11 +50,11 @@ def kinds() -> None:
       docshare webhooks kinds
       docshare webhooks kinds --json | jq -r '.[] | select(.subscribable).kind'
     """
-    ctx = current()
-    ctx.emit([_kind(row) for row in samples.ROWS], KINDS)
+    ctx = current_context()
+    ctx.emit([_build_row(row) for row in samples.ROWS], KINDS_SPEC)
 
 
-def _kind(row: samples.Row) -> dict[str, Any]:
+def _build_row(row: samples.SampleKind) -> dict[str, Any]:
     return {
         "kind": row.kind,
         "fires": row.fires,
@@ -65,7 +65,7 @@ def _kind(row: samples.Row) -> dict[str, Any]:
     }
 
 
-@app.command("sample", spec=SAMPLE)
+@app.command("sample", spec=SAMPLE_SPEC)
 def sample(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="The kind of event; see: docshare webhooks kinds.")],
     values: Annotated[
@@ -90,16 +90,16 @@ def sample(
       docshare webhooks sample gate.completed --set fields.company=Acme --json | jq .data
       docshare webhooks sample note.created --format slack | curl -d @- -H 'Content-Type: application/json' $SLACK_URL
     """
-    ctx = current()
-    printer = ctx.emitter(SAMPLE)
-    found = samples.envelope(kind, samples.assignments(values or ()), minimal=minimal)
+    ctx = current_context()
+    printer = ctx.emitter(SAMPLE_SPEC)
+    found = samples.build_envelope(kind, samples.parse_assignments(values or ()), minimal=minimal)
     if format_ not in FORMATS:
         raise Stop(ExitCode.USAGE, f"--format: there is no format {format_!r}", hint=f"Formats: {', '.join(FORMATS)}.")
     if format_ != DEFAULT_FORMAT:
         from docshare.contract import slack
 
-        found = slack.message(found, str(find(ctx, "url").value).rstrip("/"))
+        found = slack.message(found, str(resolve_setting(ctx, "url").value).rstrip("/"))
     if printer.natural:
-        ctx.print(json_text(found, ascii_only=ctx.stdout_tty))
+        ctx.print(format_json(found, ascii_only=ctx.stdout_tty))
     else:
         printer.emit(found)

@@ -3,55 +3,61 @@ is loaded when it is used: some bring much with them, and who lists webhooks doe
 
 from docshare.cli.framework.app import App, Stub
 
-_COMMANDS, _RECEIVER = "Commands", "For whoever writes a receiver"
-_UPKEEP, _OFFLINE = "docshare.cli.commands.webhooks.manage", "docshare.cli.commands.webhooks.signatures"
-_EXAMPLES = "docshare.cli.commands.webhooks.examples"
+_COMMANDS_GROUP, _RECEIVER_GROUP = "Commands", "For whoever writes a receiver"
+_UPKEEP_MODULE, _TOOLS_MODULE = "docshare.cli.commands.webhooks.manage", "docshare.cli.commands.webhooks.signatures"
+_EXAMPLES_MODULE = "docshare.cli.commands.webhooks.examples"
 _STUBS = (
-    Stub("create", "docshare.cli.commands.webhooks.create", _COMMANDS, "Have an address told of events."),
-    Stub("list", _UPKEEP, _COMMANDS, "List the webhooks of the account.", "list"),
-    Stub("show", _UPKEEP, _COMMANDS, "Show one webhook, and on a terminal its last deliveries.", "show"),
-    Stub("delete", _UPKEEP, _COMMANDS, "Delete webhooks.", "delete"),
-    Stub("enable", _UPKEEP, _COMMANDS, "Switch webhooks on again that were disabled.", "enable"),
+    Stub("create", "docshare.cli.commands.webhooks.create", _COMMANDS_GROUP, "Have an address told of events."),
+    Stub("list", _UPKEEP_MODULE, _COMMANDS_GROUP, "List the webhooks of the account.", "list"),
+    Stub("show", _UPKEEP_MODULE, _COMMANDS_GROUP, "Show one webhook, and on a terminal its last deliveries.", "show"),
+    Stub("delete", _UPKEEP_MODULE, _COMMANDS_GROUP, "Delete webhooks.", "delete"),
+    Stub("enable", _UPKEEP_MODULE, _COMMANDS_GROUP, "Switch webhooks on again that were disabled.", "enable"),
     Stub(
         "test",
         "docshare.cli.commands.webhooks.test",
-        _COMMANDS,
+        _COMMANDS_GROUP,
         "Send a test event now, and say what the receiver answered.",
     ),
     Stub(
         "deliveries",
         "docshare.cli.commands.webhooks.deliveries",
-        _COMMANDS,
+        _COMMANDS_GROUP,
         "List what was sent to a webhook, newest first.",
     ),
-    Stub("redeliver", "docshare.cli.commands.webhooks.redeliver", _COMMANDS, "Send deliveries again."),
-    Stub("prune", "docshare.cli.commands.webhooks.prune", _COMMANDS, "Delete webhooks that are left over."),
+    Stub("redeliver", "docshare.cli.commands.webhooks.redeliver", _COMMANDS_GROUP, "Send deliveries again."),
+    Stub("prune", "docshare.cli.commands.webhooks.prune", _COMMANDS_GROUP, "Delete webhooks that are left over."),
     Stub(
         "listen",
         "docshare.cli.commands.webhooks.listen.command",
-        _RECEIVER,
+        _RECEIVER_GROUP,
         "Receive webhooks on this machine, without a tunnel.",
     ),
-    Stub("verify", _OFFLINE, _RECEIVER, "Verify the signature of a delivery, and say why it does not fit.", "verify"),
-    Stub("sign", _OFFLINE, _RECEIVER, "Sign a body as the server does, and print the header line.", "sign"),
+    Stub(
+        "verify",
+        _TOOLS_MODULE,
+        _RECEIVER_GROUP,
+        "Verify the signature of a delivery, and say why it does not fit.",
+        "verify",
+    ),
+    Stub("sign", _TOOLS_MODULE, _RECEIVER_GROUP, "Sign a body as the server does, and print the header line.", "sign"),
     Stub(
         "kinds",
-        _EXAMPLES,
-        _RECEIVER,
+        _EXAMPLES_MODULE,
+        _RECEIVER_GROUP,
         "List the kinds of events: when each fires, and what stands in its data.",
         "kinds",
     ),
     Stub(
         "sample",
-        _EXAMPLES,
-        _RECEIVER,
+        _EXAMPLES_MODULE,
+        _RECEIVER_GROUP,
         "Print an example of what a webhook is sent, byte for byte, keys in the order sent.",
         "sample",
     ),
     Stub(
         "replay",
         "docshare.cli.commands.webhooks.replay",
-        _RECEIVER,
+        _RECEIVER_GROUP,
         "Send events that were kept to a receiver again, each signed anew.",
     ),
 )

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.local.storage import locked, replace_file
+from docshare.cli.local.storage import hold_lock, replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,46 +17,46 @@ if TYPE_CHECKING:
 Entry = dict[str, Any]  # {uuid, origin, profile, url, createdAt}; profile is null where none was in effect
 
 
-def load(context: "Context") -> list[Entry]:
+def load_orphans(context: "Context") -> list[Entry]:
     """What is noted and nobody listens to, oldest first. Stop (2) if the file cannot be read."""
     return [entry for entry in _read(_path(context)) if not _is_in_use(context, str(entry.get("uuid")))]
 
 
 @contextmanager
-def noted(context: "Context", entry: Entry) -> Iterator[None]:
+def register(context: "Context", entry: Entry) -> Iterator[None]:
     """Note a webhook that was just made, and that it is in use for the length of the block. It stays noted until
     ``remove``. Stop (2) if the file cannot be written."""
-    with locked(_lock(context, str(entry["uuid"]))):  # the kernel drops it with the process, however that ends
-        _change(context, lambda entries: [*entries, entry])
+    with hold_lock(_lock_path(context, str(entry["uuid"]))):  # the kernel drops it with the process, however that ends
+        _update(context, lambda entries: [*entries, entry])
         yield
 
 
 def remove(context: "Context", uuid: str) -> None:
     """Forget a webhook that is gone."""
-    _change(context, lambda entries: [entry for entry in entries if entry.get("uuid") != uuid])
+    _update(context, lambda entries: [entry for entry in entries if entry.get("uuid") != uuid])
     with suppress(OSError):
-        _lock(context, uuid).unlink()
+        _lock_path(context, uuid).unlink()
 
 
 def _path(context: "Context") -> "Path":
     return context.state_dir / "listeners.json"
 
 
-def _lock(context: "Context", uuid: str) -> "Path":
+def _lock_path(context: "Context", uuid: str) -> "Path":
     return context.state_dir / "listeners" / f"{uuid}.lock"
 
 
 def _is_in_use(context: "Context", uuid: str) -> bool:
-    path = _lock(context, uuid)
+    path = _lock_path(context, uuid)
     if not path.is_file():
         return False
-    with locked(path, wait=False) as free:
+    with hold_lock(path, wait=False) as free:
         return not free
 
 
-def _change(context: "Context", change: Callable[[list[Entry]], list[Entry]]) -> None:
+def _update(context: "Context", change: Callable[[list[Entry]], list[Entry]]) -> None:
     path = _path(context)
-    with locked(context.state_dir / ".lock"):
+    with hold_lock(context.state_dir / ".lock"):
         replace_file(path, json.dumps(change(_read(path)), indent=2) + "\n", private=True)
 
 

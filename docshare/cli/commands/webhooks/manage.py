@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.commands.webhooks import rows as webhook_rows
-from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WEBHOOKS_HELP, WebhookNames
+from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WEBHOOKS_HELP, WebhookResolver
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import current
+from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 app = App()
 
-_Webhooks = Annotated[list[str], typer.Argument(metavar="WEBHOOK...", help=WEBHOOKS_HELP)]
-_DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")]
+_WebhooksArgument = Annotated[list[str], typer.Argument(metavar="WEBHOOK...", help=WEBHOOKS_HELP)]
+_DryRunOption = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")]
 
-_LAST = 5  # deliveries that are shown with a webhook
+_SHOWN_DELIVERIES = 5  # deliveries that are shown with a webhook
 
 
-@app.command("list", spec=webhook_rows.LIST)
+@app.command("list", spec=webhook_rows.LIST_SPEC)
 def list_webhooks() -> None:
     """List the webhooks of the account.
 
@@ -33,14 +33,14 @@ def list_webhooks() -> None:
       docshare webhooks list
       docshare webhooks list --json | jq -r '.[] | select(.active == false) | .uuid'
     """
-    ctx = current()
-    printer = ctx.emitter(webhook_rows.LIST)
+    ctx = current_context()
+    printer = ctx.emitter(webhook_rows.LIST_SPEC)
     with ctx.client() as client:
-        rows = WebhookNames(ctx, client).all
-        printer.emit(webhook_rows.with_files(ctx, client, rows) if printer.for_people else rows)
+        rows = WebhookResolver(ctx, client).all
+        printer.emit(webhook_rows.add_file_names(ctx, client, rows) if printer.for_people else rows)
 
 
-@app.command("show", spec=webhook_rows.ONE)
+@app.command("show", spec=webhook_rows.SHOW_SPEC)
 def show(webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)]) -> None:
     """Show one webhook, and on a terminal its last deliveries.
 
@@ -51,35 +51,35 @@ def show(webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_
       docshare webhooks show 6f1c2e9a
       docshare webhooks show https://hooks.example.com/docshare --json
     """
-    ctx = current()
-    printer = ctx.emitter(webhook_rows.ONE)
+    ctx = current_context()
+    printer = ctx.emitter(webhook_rows.SHOW_SPEC)
     with ctx.client() as client:
-        row = WebhookNames(ctx, client).one(webhook)
+        row = WebhookResolver(ctx, client).one(webhook)
         if not printer.for_people:
             printer.emit(row)
             return
-        last = _last_deliveries(client, str(row["uuid"]))
-        printer.emit(webhook_rows.with_files(ctx, client, [row])[0])
+        last = _fetch_last_deliveries(client, str(row["uuid"]))
+        printer.emit(webhook_rows.add_file_names(ctx, client, [row])[0])
     if last:
-        from docshare.cli.commands.webhooks.deliveries import log_spec
+        from docshare.cli.commands.webhooks.deliveries import build_log_spec
 
         ctx.print("")
-        ctx.emit(last, log_spec(ctx.out_screen))
+        ctx.emit(last, build_log_spec(ctx.out_screen))
 
 
-def _last_deliveries(client: "Client", uuid: str) -> list[dict[str, Any]]:
+def _fetch_last_deliveries(client: "Client", uuid: str) -> list[dict[str, Any]]:
     from docshare.client.errors import Refused
 
     try:
-        return client.webhooks.deliveries(uuid).newest(_LAST)
+        return client.webhooks.deliveries(uuid).newest(_SHOWN_DELIVERIES)
     except Refused as refusal:
         if refusal.status != 404:  # Spec gap: the delivery log is an addition, which not every server has
             raise
         return []
 
 
-@app.command("delete", spec=webhook_rows.DELETED)
-def delete(webhooks: _Webhooks, dry_run: _DryRun = False) -> ExitCode:
+@app.command("delete", spec=webhook_rows.DELETE_SPEC)
+def delete(webhooks: _WebhooksArgument, dry_run: _DryRunOption = False) -> ExitCode:
     """Delete webhooks.
 
     Nothing more is sent to them, not even what waits; the delivery log goes too. On a terminal you are asked first;
@@ -92,13 +92,13 @@ def delete(webhooks: _Webhooks, dry_run: _DryRun = False) -> ExitCode:
     """
     from docshare.cli.commands.webhooks.prune import delete_each
 
-    ctx = current()
+    ctx = current_context()
     with ctx.client() as client:
-        return delete_each(ctx, client, WebhookNames(ctx, client).many(webhooks), dry_run=dry_run)
+        return delete_each(ctx, client, WebhookResolver(ctx, client).many(webhooks), dry_run=dry_run)
 
 
-@app.command("enable", spec=webhook_rows.ENABLED)
-def enable(webhooks: _Webhooks, dry_run: _DryRun = False) -> ExitCode:
+@app.command("enable", spec=webhook_rows.ENABLE_SPEC)
+def enable(webhooks: _WebhooksArgument, dry_run: _DryRunOption = False) -> ExitCode:
     """Switch webhooks on again that were disabled.
 
     The count of abandoned deliveries starts over. What was dropped when it was disabled is not sent by itself; docshare
@@ -111,10 +111,10 @@ def enable(webhooks: _Webhooks, dry_run: _DryRun = False) -> ExitCode:
     """
     from docshare.cli.framework import bulk
 
-    ctx = current()
-    printer = ctx.emitter(webhook_rows.ENABLED)
+    ctx = current_context()
+    printer = ctx.emitter(webhook_rows.ENABLE_SPEC)
     with ctx.client() as client:
-        uuids = [str(row["uuid"]) for row in WebhookNames(ctx, client).many(webhooks)]
+        uuids = [str(row["uuid"]) for row in WebhookResolver(ctx, client).many(webhooks)]
         if dry_run:
-            return bulk.planned(ctx, [("POST", f"/api/v1/webhooks/{uuid}/enable", "") for uuid in uuids])
-        return bulk.each(ctx, printer, uuids, "webhook", client.webhooks.enable)
+            return bulk.print_requests(ctx, [("POST", f"/api/v1/webhooks/{uuid}/enable", "") for uuid in uuids])
+        return bulk.run_each(ctx, printer, uuids, "webhook", client.webhooks.enable)

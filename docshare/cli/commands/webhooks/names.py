@@ -21,12 +21,12 @@ Row = dict[str, Any]
 WEBHOOK_HELP = "UUID, its first 8 characters or more, or the exact address."
 WEBHOOKS_HELP = "UUID, its first 8 characters or more, the exact address, or - for UUIDs on stdin."
 
-SHOWN = 8  # characters of a UUID that people see
-_BEGINNING = re.compile(rf"[0-9a-f-]{{{SHOWN},36}}", re.ASCII)
-_LIST = "See: docshare webhooks list"
+SHORT_UUID_CHARS = 8  # characters of a UUID that people see
+_UUID_PREFIX = re.compile(rf"[0-9a-f-]{{{SHORT_UUID_CHARS},36}}", re.ASCII)
+_LIST_HINT = "See: docshare webhooks list"
 
 
-class WebhookNames:
+class WebhookResolver:
     """Turns what the user wrote into webhooks; asks for the list at most once."""
 
     def __init__(self, context: "Context", client: "Client") -> None:
@@ -41,7 +41,7 @@ class WebhookNames:
             raise Stop(ExitCode.USAGE, f"{word!r} means {len(found)} webhooks: {candidates}", hint="Write more of one.")
         if found:
             return found[0]
-        raise Stop(ExitCode.NOT_FOUND, f"no webhook {word}", hint=_LIST)
+        raise Stop(ExitCode.NOT_FOUND, f"no webhook {word}", hint=_LIST_HINT)
 
     def uuid(self, word: str) -> str:
         """The UUID that ``word`` means; a whole one is taken as it is, without a request."""
@@ -69,7 +69,7 @@ class WebhookNames:
         if "://" in word:
             return row.get("url") == word
         beginning = word.lower()
-        if not _BEGINNING.fullmatch(beginning):
+        if not _UUID_PREFIX.fullmatch(beginning):
             hint = f"A webhook is given as {WEBHOOK_HELP}"
             raise Stop(ExitCode.USAGE, f"{word!r} names no webhook", hint=hint)
         return str(row.get("uuid", "")).startswith(beginning)

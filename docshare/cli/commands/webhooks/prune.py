@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.commands.webhooks import listen_registry
-from docshare.cli.commands.webhooks.names import WebhookNames
-from docshare.cli.commands.webhooks.rows import DELETED, DISABLED
+from docshare.cli.commands.webhooks.names import WebhookResolver
+from docshare.cli.commands.webhooks.rows import DELETE_SPEC, DISABLED
 from docshare.cli.framework import prompts
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.text import clean
 
@@ -22,10 +22,10 @@ app = App()
 
 Row = Mapping[str, Any]
 
-_LEFT_BEHIND = "left behind by 'webhooks listen'"
+_ORPHANED = "left behind by 'webhooks listen'"
 
 
-@app.command("prune", spec=DELETED)
+@app.command("prune", spec=DELETE_SPEC)
 def prune(
     inactive: Annotated[bool, typer.Option("--inactive", help="Also those that were disabled.")] = False,
     url_prefix: Annotated[
@@ -44,26 +44,28 @@ def prune(
       docshare webhooks prune --inactive --yes
       docshare webhooks prune --url-prefix https://bold-fox.trycloudflare.com/
     """
-    ctx = current()
+    ctx = current_context()
     if url_prefix is not None and "://" not in url_prefix:
         raise Stop(ExitCode.USAGE, f"{url_prefix!r} begins no address", hint="It begins with https://")
     with ctx.client() as client:
-        names = WebhookNames(ctx, client)
-        noted = [str(entry.get("uuid")) for entry in listen_registry.load(ctx)]
-        why = {str(row["uuid"]): _why(row, noted, inactive=inactive, prefix=url_prefix) for row in names.all}
+        names = WebhookResolver(ctx, client)
+        noted = [str(entry.get("uuid")) for entry in listen_registry.load_orphans(ctx)]
+        why = {
+            str(row["uuid"]): _describe_reason(row, noted, inactive=inactive, prefix=url_prefix) for row in names.all
+        }
         found = [row for row in names.all if why[str(row["uuid"])]]
         for row in found:
             ctx.note(f"{row['uuid']}  {row.get('url')}  {why[str(row['uuid'])]}")
         if not found:
-            ctx.emit([], DELETED._replace(empty="nothing is left over"))
+            ctx.emit([], DELETE_SPEC._replace(empty="nothing is left over"))
             return ExitCode.OK
         return delete_each(ctx, client, found, dry_run=dry_run)
 
 
-def _why(row: Row, noted: Sequence[str], *, inactive: bool, prefix: str | None) -> str:
+def _describe_reason(row: Row, noted: Sequence[str], *, inactive: bool, prefix: str | None) -> str:
     """Why the webhook is to go; empty if it is not."""
     if row["uuid"] in noted:
-        return _LEFT_BEHIND
+        return _ORPHANED
     if inactive and row.get("active") is False:
         return DISABLED
     return "at that address" if prefix is not None and str(row.get("url")).startswith(prefix) else ""
@@ -75,7 +77,7 @@ def delete_each(context: Context, client: "Client", rows: Sequence[Row], *, dry_
 
     urls = {str(row["uuid"]): row.get("url") for row in rows}
     if dry_run:
-        return bulk.planned(context, [("DELETE", f"/api/v1/webhooks/{uuid}", "") for uuid in urls])
+        return bulk.print_requests(context, [("DELETE", f"/api/v1/webhooks/{uuid}", "") for uuid in urls])
     what = f"the webhook to {clean(str(rows[0].get('url')))}" if len(urls) == 1 else f"{len(urls)} webhooks"
     prompts.confirm(context, f"Delete {what}?" if context.may_prompt else f"Delete {what}")
 
@@ -85,10 +87,10 @@ def delete_each(context: Context, client: "Client", rows: Sequence[Row], *, dry_
         _forget(context, uuid)
         return {"uuid": uuid, "url": urls[uuid], "deleted": True}
 
-    return bulk.each(context, context.emitter(DELETED), list(urls), "webhook", work)
+    return bulk.run_each(context, context.emitter(DELETE_SPEC), list(urls), "webhook", work)
 
 
 def _forget(context: Context, uuid: str) -> None:
     with suppress(Stop):  # a note that stays does no harm; the webhook is gone
-        if any(entry.get("uuid") == uuid for entry in listen_registry.load(context)):
+        if any(entry.get("uuid") == uuid for entry in listen_registry.load_orphans(context)):
             listen_registry.remove(context, uuid)

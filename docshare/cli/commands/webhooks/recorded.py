@@ -30,59 +30,61 @@ class Event(NamedTuple):
         return self.kind != DENIED_KIND
 
 
-def events(raw: bytes) -> Iterator[Event]:
+def parse_events(raw: bytes) -> Iterator[Event]:
     """The events in a file, in their order; empty lines do not count. Stop (2) naming a line that is none."""
     for number, line in enumerate(raw.split(b"\n"), 1):
         if line.strip():
-            yield _event(number, line.strip())
+            yield _parse_event(number, line.strip())
 
 
-def _event(number: int, line: bytes) -> Event:
+def _parse_event(number: int, line: bytes) -> Event:
     try:
-        row = _object(line)
+        row = _parse_object(line)
         if row.get("verified") is False:
             return Event(number, "", None, "", 1, b"", genuine=False)
-        body, time = _body(row, line)
-        kind = _object(body).get("event")
+        body, time = _extract_body(row, line)
+        kind = _parse_object(body).get("event")
     except (ValueError, RecursionError) as error:
-        raise _no_event(number, str(error)) from None
+        raise _event_error(number, str(error)) from None
     if not isinstance(kind, str) or not kind:
-        raise _no_event(number, "it has no event")
-    return Event(number, kind, parse_instant(str(row.get(time))), _id(row, body), _attempt(row), body)
+        raise _event_error(number, "it has no event")
+    return Event(number, kind, parse_instant(str(row.get(time))), _delivery_id(row, body), _attempt_number(row), body)
 
 
-def _object(text: bytes) -> dict[str, Any]:
+def _parse_object(text: bytes) -> dict[str, Any]:
     found = json.loads(text)
     if not isinstance(found, dict):
         raise ValueError("it is no object")
     return found
 
 
-def _body(row: Mapping[str, Any], line: bytes) -> tuple[bytes, str]:
+def _extract_body(row: Mapping[str, Any], line: bytes) -> tuple[bytes, str]:
     """The bytes to send, and the key under which the row has its time. What was kept as text is sent as it is."""
     if "body" in row:
         body = row["body"]
-        return (body.encode() if isinstance(body, str) else _compact(body)), "receivedAt"
+        return (body.encode() if isinstance(body, str) else _format_json(body)), "receivedAt"
     if set(row) == set(ENVELOPE_KEYS):
         return line, "timestamp"
-    return _compact({key: row[key] for key in ENVELOPE_KEYS if key in row}), "timestamp"  # such as a row of the feed
+    return _format_json(
+        {key: row[key] for key in ENVELOPE_KEYS if key in row}
+    ), "timestamp"  # such as a row of the feed
 
 
-def _id(row: Mapping[str, Any], body: bytes) -> str:
+def _delivery_id(row: Mapping[str, Any], body: bytes) -> str:
     """The delivery's own, or one that is the same whenever this body is replayed: receivers know repeats by it."""
     found = row.get("id")
     return found if isinstance(found, str) and found.isprintable() else str(uuid.uuid5(uuid.NAMESPACE_OID, body.hex()))
 
 
-def _attempt(row: Mapping[str, Any]) -> int:
+def _attempt_number(row: Mapping[str, Any]) -> int:
     found = row.get("attempt")
     return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 1
 
 
-def _compact(value: Any) -> bytes:
+def _format_json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _no_event(number: int, why: str) -> Stop:
+def _event_error(number: int, why: str) -> Stop:
     hint = 'Each line is {"event": .., "timestamp": .., "data": ..}, or what webhooks listen --save wrote.'
     return Stop(ExitCode.USAGE, f"line {number} is no event: {why}", hint=hint, code="local_file")

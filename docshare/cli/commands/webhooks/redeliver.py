@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.commands.events.selection import Since, parse_since
-from docshare.cli.commands.readership.sessions import objects
-from docshare.cli.commands.webhooks.deliveries import ABANDONED, delivery_ids, newest
-from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookNames
+from docshare.cli.commands.readership.sessions import read_objects
+from docshare.cli.commands.webhooks.deliveries import ABANDONED, fetch_newest, read_delivery_ids
+from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookResolver
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean
@@ -25,20 +25,20 @@ app = App()
 Row = Mapping[str, Any]
 
 
-def _lines(row: Row, context: Context) -> Iterator[str]:
+def _render_row(row: Row, context: Context) -> Iterator[str]:
     yield f"queued {context.out_screen.paint('id', clean(str(row['id'])))}: {clean(str(row.get('event')))}"
 
 
-REDELIVERED = Spec(
+REDELIVER_SPEC = Spec(
     plain=("id", "event", "state", "nextAttemptAt"),
     fields=(*DELIVERY_KEYS, "delivery"),
     id="id",
     empty="there is nothing to send again",
-    human=_lines,
+    human=_render_row,
 )
 
 
-@app.command("redeliver", spec=REDELIVERED)
+@app.command("redeliver", spec=REDELIVER_SPEC)
 def redeliver(
     webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)],
     ids: Annotated[
@@ -67,16 +67,16 @@ def redeliver(
     """
     from docshare.cli.framework import bulk
 
-    ctx = current()
-    _require_one_way(ids or [], failed=failed, since=since)
+    ctx = current_context()
+    _check_options(ids or [], failed=failed, since=since)
     start = Since() if since is None else parse_since(since, ctx.now())
-    printer = ctx.emitter(REDELIVERED)
+    printer = ctx.emitter(REDELIVER_SPEC)
     with ctx.client() as client:
-        uuid = WebhookNames(ctx, client).uuid(webhook)
-        numbers = _failed(client, uuid, start) if failed else delivery_ids(ctx, ids or [])
+        uuid = WebhookResolver(ctx, client).uuid(webhook)
+        numbers = _list_abandoned(client, uuid, start) if failed else read_delivery_ids(ctx, ids or [])
         if dry_run:
             path = f"/api/v1/webhooks/{uuid}/deliveries"
-            return bulk.planned(ctx, [("POST", f"{path}/{number}/redeliver", "") for number in numbers])
+            return bulk.print_requests(ctx, [("POST", f"{path}/{number}/redeliver", "") for number in numbers])
         if not numbers:
             printer.emit([])
             return ExitCode.OK
@@ -85,10 +85,10 @@ def redeliver(
             client.pace()
             return client.webhooks.redeliver(uuid, int(number))
 
-        return bulk.each(ctx, printer, [str(number) for number in numbers], "delivery", work)
+        return bulk.run_each(ctx, printer, [str(number) for number in numbers], "delivery", work)
 
 
-def _require_one_way(ids: list[str], *, failed: bool, since: str | None) -> None:
+def _check_options(ids: list[str], *, failed: bool, since: str | None) -> None:
     if bool(ids) == failed:
         hint = "See: docshare webhooks deliveries WEBHOOK"
         raise Stop(ExitCode.USAGE, "name the deliveries by their numbers, or all that failed by --failed", hint=hint)
@@ -96,9 +96,9 @@ def _require_one_way(ids: list[str], *, failed: bool, since: str | None) -> None
         raise Stop(ExitCode.USAGE, "--since needs --failed")
 
 
-def _failed(client: "Client", uuid: str, start: Since) -> list[int]:
+def _list_abandoned(client: "Client", uuid: str, start: Since) -> list[int]:
     """The numbers of the abandoned deliveries from ``start`` on, oldest first, as their events came."""
-    rows, _ = newest(client, uuid, None, lambda row: row.get("state") == ABANDONED and _is_after(row, start))
+    rows, _ = fetch_newest(client, uuid, None, lambda row: row.get("state") == ABANDONED and _is_after(row, start))
     return [int(row["id"]) for row in rows][::-1]
 
 
@@ -106,5 +106,5 @@ def _is_after(row: Row, start: Since) -> bool:
     if start.id is not None:
         return int(row["id"]) > start.id
     # A delivery is given up hours after its event, so the event's time would leave out what failed lately.
-    times = (row.get("createdAt"), *(attempt.get("at") for attempt in objects(row, "attempts")))
+    times = (row.get("createdAt"), *(attempt.get("at") for attempt in read_objects(row, "attempts")))
     return start.at is None or max(parse_instant(str(time)) or 0 for time in times) >= start.at

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
@@ -14,16 +14,16 @@ from docshare.contract.webhooks import SIGNATURE_HEADER
 
 app = App()
 
-AT_ONCE = "max"
+MAX_SPEED = "max"
 
 
-def _line(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     good = 200 <= row["status"] < 300
     answer = context.out_screen.paint("ok" if good else "error", clean(str(row["status"] or row["error"])))
     yield f"{clean(row['kind'])}  {answer}  {row['ms']} ms"
 
 
-REPLAYED = Spec(
+REPLAY_SPEC = Spec(
     table=(
         Column("line", "LINE"),
         Column("kind", "KIND", role="bold"),
@@ -34,11 +34,11 @@ REPLAYED = Spec(
     plain=("line", "kind", "status", "ms", "error"),
     fields=("id",),
     id="id",
-    human=_line,
+    human=_render_row,
 )
 
 
-@app.command("replay", spec=REPLAYED)
+@app.command("replay", spec=REPLAY_SPEC)
 def replay(
     file: Annotated[str, typer.Argument(metavar="F", help="File with an event a line; '-' is stdin.")],
     to: Annotated[str | None, typer.Option("--to", metavar="URL", help="The receiver, http or https.")] = None,
@@ -47,7 +47,7 @@ def replay(
     ] = None,
     speed: Annotated[
         str, typer.Option("--speed", metavar="1x|max", help="In the time they took (2x: in half of it), or at once.")
-    ] = AT_ONCE,
+    ] = MAX_SPEED,
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="KIND", help="Only events of this kind. Repeatable.")
     ] = None,
@@ -69,12 +69,12 @@ def replay(
       docshare webhooks replay sunday.jsonl --to http://localhost:3000/hook --secret-file secret.txt
       docshare webhooks replay sunday.jsonl --to http://localhost:3000/hook --secret-file secret.txt --only note.created
     """
-    from docshare.cli.commands.webhooks.resend import replayed
+    from docshare.cli.commands.webhooks.resend import replay_events
 
     if to is None:
         raise Stop(ExitCode.USAGE, "name the receiver with --to")
-    return replayed(
-        current().emitter(REPLAYED),
+    return replay_events(
+        current_context().emitter(REPLAY_SPEC),
         file,
         to,
         secret_file=secret_file,

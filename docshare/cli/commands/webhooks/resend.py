@@ -3,16 +3,16 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from docshare.cli.commands.webhooks.listen.forward import Forward, Forwarder, checked
-from docshare.cli.commands.webhooks.recorded import Event, events
-from docshare.cli.commands.webhooks.replay import AT_ONCE
-from docshare.cli.commands.webhooks.signatures import header_named, read_secret
-from docshare.cli.framework.bulk import planned
-from docshare.cli.framework.context import Context, current
+from docshare.cli.commands.webhooks.listen.forward import Forwarder, ForwardResult, check_forward_url
+from docshare.cli.commands.webhooks.recorded import Event, parse_events
+from docshare.cli.commands.webhooks.replay import MAX_SPEED
+from docshare.cli.commands.webhooks.signatures import read_secret, validate_header_name
+from docshare.cli.framework.bulk import print_requests
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.inputs import read_whole
+from docshare.cli.framework.inputs import read_bytes
 from docshare.cli.terminal.output import Emitter
-from docshare.cli.terminal.text import human_duration
+from docshare.cli.terminal.text import format_duration
 from docshare.contract.signing import sign
 from docshare.contract.webhooks import (
     ATTEMPT_HEADER,
@@ -26,10 +26,10 @@ from docshare.contract.webhooks import (
 )
 
 _SPEED = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)x", re.ASCII)
-_WORTH_SAYING = 10_000  # ms that a replay takes before it is announced how long
+_ANNOUNCE_MS = 10_000  # ms that a replay takes before it is announced how long
 
 
-def replayed(
+def replay_events(
     printer: Emitter,
     file: str,
     to: str,
@@ -43,22 +43,22 @@ def replayed(
 ) -> ExitCode:
     """Send the events of ``file`` to the receiver at ``to``, and tell each answer to ``printer``; the others are the
     options of the command as they were typed. Stop (2) for what is none of these."""
-    ctx = current()
-    url, factor, header = checked(to, "--to"), _factor(speed), header_named(header_name)
+    ctx = current_context()
+    url, factor, header = check_forward_url(to, "--to"), _parse_speed(speed), validate_header_name(header_name)
     secret = read_secret(ctx, secret_file, also=file)
-    found = _wanted(ctx, list(events(read_whole(ctx, file, "F"))), only)
+    found = _select_events(ctx, list(parse_events(read_bytes(ctx, file, "F"))), only)
     if dry_run:
-        return planned(ctx, (("POST", url, event.body.decode("utf-8", "replace")) for event in found))
+        return print_requests(ctx, (("POST", url, event.body.decode("utf-8", "replace")) for event in found))
     forwarder = Forwarder((url,), TIMEOUT_MS / 1000, verify=verify, show=False)
-    answers: list[Forward] = []
-    for event in _paced(ctx, found, factor):
-        (answer,) = forwarder.send(_headers(ctx, event, secret, header), event.body)
+    answers: list[ForwardResult] = []
+    for event in _pace(ctx, found, factor):
+        (answer,) = forwarder.send(_build_headers(ctx, event, secret, header), event.body)
         answers.append(answer)
-        _print(printer, event, answer)
-    return _outcome(ctx, answers)
+        _print_response(printer, event, answer)
+    return _summarize(ctx, answers)
 
 
-def _wanted(ctx: Context, found: Sequence[Event], only: Sequence[str]) -> list[Event]:
+def _select_events(ctx: Context, found: Sequence[Event], only: Sequence[str]) -> list[Event]:
     """Those of the kinds asked for; Stop (2) for a kind that is never sent."""
     known = (*KINDS, TEST_KIND)
     strange = [kind for kind in only if kind not in known]
@@ -76,9 +76,9 @@ def _wanted(ctx: Context, found: Sequence[Event], only: Sequence[str]) -> list[E
     return wanted
 
 
-def _factor(speed: str) -> float | None:
+def _parse_speed(speed: str) -> float | None:
     """How much faster than they came; None for at once. Stop (2) for what is no speed."""
-    if speed == AT_ONCE:
+    if speed == MAX_SPEED:
         return None
     match = _SPEED.fullmatch(speed)
     if match is None or float(match[1]) == 0:
@@ -86,15 +86,15 @@ def _factor(speed: str) -> float | None:
     return float(match[1])
 
 
-def _paced(ctx: Context, found: Sequence[Event], factor: float | None) -> Iterator[Event]:
+def _pace(ctx: Context, found: Sequence[Event], factor: float | None) -> Iterator[Event]:
     """The events, each when it is due: as long after the first one as it came then."""
     times = [event.at for event in found if event.at is not None]
     if factor is None or not times:
         yield from found
         return
     lasts = int((max(times) - times[0]) / factor)
-    if lasts >= _WORTH_SAYING:
-        ctx.note(f"this takes {human_duration(lasts)}")
+    if lasts >= _ANNOUNCE_MS:
+        ctx.note(f"this takes {format_duration(lasts)}")
     began = ctx.monotonic()
     for event in found:
         due = began + ((event.at or times[0]) - times[0]) / 1000 / factor
@@ -103,7 +103,7 @@ def _paced(ctx: Context, found: Sequence[Event], factor: float | None) -> Iterat
         yield event
 
 
-def _headers(ctx: Context, event: Event, secret: str, header: str) -> dict[str, str]:
+def _build_headers(ctx: Context, event: Event, secret: str, header: str) -> dict[str, str]:
     return {
         "User-Agent": USER_AGENT,
         "Content-Type": CONTENT_TYPE,
@@ -114,12 +114,12 @@ def _headers(ctx: Context, event: Event, secret: str, header: str) -> dict[str, 
     }
 
 
-def _print(printer: Emitter, event: Event, answer: Forward) -> None:
+def _print_response(printer: Emitter, event: Event, answer: ForwardResult) -> None:
     row = {"line": event.line, "kind": event.kind, "id": event.id, "status": answer.status, "ms": answer.ms}
     printer.row({**row, **({"error": answer.error} if answer.error else {})})
 
 
-def _outcome(ctx: Context, answers: Sequence[Forward]) -> ExitCode:
+def _summarize(ctx: Context, answers: Sequence[ForwardResult]) -> ExitCode:
     failed = [answer for answer in answers if not answer.taken]
     if not failed:
         return ExitCode.OK

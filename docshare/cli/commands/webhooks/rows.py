@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.webhooks.names import SHOWN
+from docshare.cli.commands.webhooks.names import SHORT_UUID_CHARS
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
 from docshare.contract.webhooks import DISABLE_AFTER, KINDS, WEBHOOK_KEYS, WEBHOOK_LIST_KEYS
@@ -18,12 +18,12 @@ DISABLED = f"disabled after {DISABLE_AFTER} abandoned deliveries"
 FILE_NAME = "fileName"  # beside fileUuid, for people
 
 
-def beginning(row: Row) -> str:
+def short_uuid(row: Row) -> str:
     """As much of the UUID of a webhook as people need."""
-    return clean(str(row.get("uuid", ""))[:SHOWN])
+    return clean(str(row.get("uuid", ""))[:SHORT_UUID_CHARS])
 
 
-def kinds_in_words(row: Row) -> str:
+def describe_kinds(row: Row) -> str:
     """The kinds of a webhook."""
     kinds = row.get("events")
     if not isinstance(kinds, list):
@@ -31,12 +31,12 @@ def kinds_in_words(row: Row) -> str:
     return "all kinds" if set(KINDS) <= set(map(str, kinds)) else ", ".join(map(str, kinds))
 
 
-def scope_in_words(row: Row) -> str:
+def describe_scope(row: Row) -> str:
     """The file whose events are sent; empty for all files."""
     return str(row.get(FILE_NAME) or row.get("fileUuid") or "")
 
 
-def trouble_in_words(row: Row) -> str:
+def describe_health(row: Row) -> str:
     """What is wrong with a webhook; empty where nothing is."""
     if row.get("active") is False:
         return DISABLED
@@ -44,7 +44,7 @@ def trouble_in_words(row: Row) -> str:
     return f"{failures} of {DISABLE_AFTER} abandoned" if isinstance(failures, int) and failures > 0 else ""
 
 
-def with_files(context: "Context", client: "Client", rows: Sequence[Row]) -> list[Row]:
+def add_file_names(context: "Context", client: "Client", rows: Sequence[Row]) -> list[Row]:
     """``rows`` with the names of the files that they are for, where the server shows them."""
     from docshare.cli.local import cache
     from docshare.client.errors import Refused
@@ -60,23 +60,23 @@ def with_files(context: "Context", client: "Client", rows: Sequence[Row]) -> lis
     return [{**row, FILE_NAME: names.get(row.get("fileUuid"))} for row in rows]
 
 
-def _said(verb: str) -> "Callable[[Row, Context], Iterator[str]]":
+def _make_renderer(verb: str) -> "Callable[[Row, Context], Iterator[str]]":
     def lines(row: Row, context: "Context") -> Iterator[str]:
-        yield f"{verb} {context.out_screen.paint('id', beginning(row))}: {clean(str(row.get('url')))}"
+        yield f"{verb} {context.out_screen.paint('id', short_uuid(row))}: {clean(str(row.get('url')))}"
 
     return lines
 
 
-LIST = Spec(
+LIST_SPEC = Spec(
     table=(
         Column("url", "ADDRESS", role="bold", flexible=True),
-        Column("events", "EVENTS", flexible=True, rank=2, show=kinds_in_words),
+        Column("events", "EVENTS", flexible=True, rank=2, show=describe_kinds),
         Column("format", "FORMAT", rank=5),
-        Column("fileUuid", "FILE", flexible=True, rank=3, show=scope_in_words),
+        Column("fileUuid", "FILE", flexible=True, rank=3, show=describe_scope),
         Column("lastStatus", "LAST", rank=4),
         Column("lastDeliveryAt", "SENT", kind="when", rank=6),
-        Column("active", "TROUBLE", role="error", rank=1, show=trouble_in_words),
-        Column("uuid", "WEBHOOK", role="id", show=beginning),
+        Column("active", "TROUBLE", role="error", rank=1, show=describe_health),
+        Column("uuid", "WEBHOOK", role="id", show=short_uuid),
     ),
     plain=("uuid", "url", "format", "active", "events", "fileUuid", "createdAt", "failureCount", "lastStatus"),
     fields=WEBHOOK_LIST_KEYS,
@@ -84,17 +84,17 @@ LIST = Spec(
     empty="no webhooks; make one with: docshare webhooks create URL --all",
 )
 
-ONE = Spec(
+SHOW_SPEC = Spec(
     table=(
         Column("url", "address", role="bold"),
         Column("uuid", "webhook", role="id"),
-        Column("events", "events", show=kinds_in_words),
+        Column("events", "events", show=describe_kinds),
         Column("format", "format"),
-        Column("fileUuid", "file", show=scope_in_words),
+        Column("fileUuid", "file", show=describe_scope),
         Column("createdAt", "created", kind="moment"),
         Column("lastDeliveryAt", "last sent", kind="moment"),
         Column("lastStatus", "last answer"),
-        Column("active", "trouble", role="error", show=trouble_in_words),
+        Column("active", "trouble", role="error", show=describe_health),
         Column("disabledAt", "disabled", role="error", kind="moment"),
     ),
     plain=WEBHOOK_KEYS,
@@ -102,5 +102,7 @@ ONE = Spec(
     id="uuid",
 )
 
-DELETED = Spec(plain=("uuid", "deleted"), fields=("url", "webhook"), id="uuid", human=_said("deleted"))
-ENABLED = Spec(plain=("uuid", "active"), fields=(*WEBHOOK_LIST_KEYS, "webhook"), id="uuid", human=_said("enabled"))
+DELETE_SPEC = Spec(plain=("uuid", "deleted"), fields=("url", "webhook"), id="uuid", human=_make_renderer("deleted"))
+ENABLE_SPEC = Spec(
+    plain=("uuid", "active"), fields=(*WEBHOOK_LIST_KEYS, "webhook"), id="uuid", human=_make_renderer("enabled")
+)

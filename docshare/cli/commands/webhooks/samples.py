@@ -20,12 +20,12 @@ from docshare.contract.webhooks import (
     TEST_KIND,
 )
 
-_FORM = "fields"  # the one key whose value is an object: fields.company=Acme
+_FORM_KEY = "fields"  # the one key whose value is an object: fields.company=Acme
 _TIMESTAMP = "timestamp"
 _GATE_KEY = re.compile("[a-z][a-z0-9_]*", re.ASCII)
 
 
-class Row(NamedTuple):
+class SampleKind(NamedTuple):
     """One kind: ``always`` and ``when`` are the keys of its data; ``plan`` of the owner without which it is not sent;
     ``subscribable`` whether a webhook can ask for it."""
 
@@ -42,10 +42,10 @@ class Row(NamedTuple):
         return (*self.always, *self.when)
 
 
-ROWS: tuple[Row, ...] = (
-    *(Row(name, kind.fires, (*DATA_KEYS, *kind.always), kind.when, kind.plan) for name, kind in KINDS.items()),
-    Row(TEST_KIND, "the owner tests a webhook; it goes to that one only", (), DATA_KEYS, subscribable=False),
-    Row(
+ROWS: tuple[SampleKind, ...] = (
+    *(SampleKind(name, kind.fires, (*DATA_KEYS, *kind.always), kind.when, kind.plan) for name, kind in KINDS.items()),
+    SampleKind(TEST_KIND, "the owner tests a webhook; it goes to that one only", (), DATA_KEYS, subscribable=False),
+    SampleKind(
         DENIED_KIND,
         "somebody is refused; it is in the activity feed and sent to no webhook",
         (*DATA_KEYS, *DENIED_ALWAYS),
@@ -55,7 +55,7 @@ ROWS: tuple[Row, ...] = (
 )
 """The nine kinds that webhooks can ask for, and the two that they cannot."""
 
-SENT: dict[str, Row] = {row.kind: row for row in ROWS if row.kind != DENIED_KIND}
+SENT_KINDS: dict[str, SampleKind] = {row.kind: row for row in ROWS if row.kind != DENIED_KIND}
 """The kinds that receivers see."""
 
 
@@ -88,23 +88,23 @@ _KEYS: dict[str, _Key] = {
 _EXAMPLE_TIME = "2026-11-21T09:00:00.000Z"
 
 
-def envelope(kind: str, values: Mapping[str, str], *, minimal: bool = False) -> dict[str, Any]:
+def build_envelope(kind: str, values: Mapping[str, str], *, minimal: bool = False) -> dict[str, Any]:
     """An example of ``kind`` as it is sent, keys in the order sent.
 
     Parameters: ``values``: texts by key, such as ``{"timeMs": "5000", "fields.company": "Acme"}``, which replace those
     of the example; ``minimal``: without the keys that stand only where they apply, unless ``values`` has them. Stop (2)
     for a kind, key or value that there is not.
     """
-    row = SENT.get(kind)
+    row = SENT_KINDS.get(kind)
     if row is None:
-        raise Stop(ExitCode.USAGE, f"there is no event kind {kind!r}", hint=f"Kinds: {', '.join(SENT)}.")
-    given = dict(_given(row, values))
+        raise Stop(ExitCode.USAGE, f"there is no event kind {kind!r}", hint=f"Kinds: {', '.join(SENT_KINDS)}.")
+    given = dict(_parse_values(row, values))
     shown = (*row.always, *(key for key in row.when if key in given or not minimal))
     data = {key: given.get(key, _KEYS[key].example) for key in shown}
     return {"event": kind, _TIMESTAMP: given.get(_TIMESTAMP, _EXAMPLE_TIME), "data": data}
 
 
-def assignments(words: Iterable[str]) -> dict[str, str]:
+def parse_assignments(words: Iterable[str]) -> dict[str, str]:
     """The texts behind ``--set key=value``, by key; Stop (2) for a word without ``=`` and for a key given twice."""
     found: dict[str, str] = {}
     for word in words:
@@ -117,29 +117,29 @@ def assignments(words: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _given(row: Row, values: Mapping[str, str]) -> Iterable[tuple[str, Any]]:
+def _parse_values(row: SampleKind, values: Mapping[str, str]) -> Iterable[tuple[str, Any]]:
     form: dict[str, str] = {}
     for key, text in values.items():
         name, dot, inner = key.partition(".")
-        if dot and name == _FORM and name in row.keys and _GATE_KEY.fullmatch(inner):
+        if dot and name == _FORM_KEY and name in row.keys and _GATE_KEY.fullmatch(inner):
             form[inner] = text
         elif key == _TIMESTAMP:
-            yield key, _read(key, event_values.moment, text)
-        elif key in row.keys and key != _FORM:
-            yield key, _read(key, _KEYS[key].read, text)
+            yield key, _parse_value(key, event_values.moment, text)
+        elif key in row.keys and key != _FORM_KEY:
+            yield key, _parse_value(key, _KEYS[key].read, text)
         else:
-            raise _no_key(row, key)
+            raise _unknown_key_error(row, key)
     if form:
-        yield _FORM, form
+        yield _FORM_KEY, form
 
 
-def _read(key: str, read: Reader, text: str) -> Any:
+def _parse_value(key: str, read: Reader, text: str) -> Any:
     try:
         return read(text)
     except ValueError as error:
         raise Stop(ExitCode.USAGE, f"--set {key}: {text!r} is not {error}") from None
 
 
-def _no_key(row: Row, key: str) -> Stop:
-    keys = ", ".join("fields.NAME" if known == _FORM else known for known in (_TIMESTAMP, *row.keys))
+def _unknown_key_error(row: SampleKind, key: str) -> Stop:
+    keys = ", ".join("fields.NAME" if known == _FORM_KEY else known for known in (_TIMESTAMP, *row.keys))
     return Stop(ExitCode.USAGE, f"{row.kind} has no key {key!r}", hint=f"Keys: {keys}.")

@@ -8,12 +8,12 @@ import typer
 
 from docshare.cli.framework.app import App
 from docshare.cli.framework.connection import keep_secret
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.inputs import STDIN, read_text, read_whole
+from docshare.cli.framework.inputs import STDIN, read_bytes, read_text
 from docshare.cli.terminal.output import Spec
-from docshare.cli.terminal.text import clean, seconds
+from docshare.cli.terminal.text import clean, parse_duration
 from docshare.contract.signing import REPLAY_WINDOW_MS, Verdict, sign
 from docshare.contract.webhooks import SIGNATURE_HEADER
 from docshare.contract.wire import instant, parse_instant
@@ -27,40 +27,43 @@ Row = Mapping[str, Any]
 
 _NOW = "now"
 _YEAR_10000 = 253_402_300_800  # seconds; a time from there on cannot be drawn
-_SECONDS = re.compile("[0-9]{1,11}", re.ASCII)  # as many as a time in milliseconds has not
+_EPOCH_SECONDS = re.compile("[0-9]{1,11}", re.ASCII)  # as many as a time in milliseconds has not
 _HEADER_NAME = re.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
 
 
-SIGNED = Spec(plain=("line",), fields=("header", "value", "t", "v1"))
+SIGN_SPEC = Spec(plain=("line",), fields=("header", "value", "t", "v1"))
 
 
-def _judged(row: Row, context: Context) -> Iterator[str]:
+def _render_row(row: Row, context: Context) -> Iterator[str]:
     role = "ok" if row["genuine"] else "error"
     yield context.out_screen.paint(role, clean(f"{row['verdict']}: {row['detail']}"))
     if row["mistake"]:
         yield context.out_screen.paint("warn", clean(row["mistake"]))
 
 
-VERDICT = Spec(
-    plain=("verdict", "detail", "mistake"), fields=("genuine", "signedAt", "ageSeconds"), id="verdict", human=_judged
+VERIFY_SPEC = Spec(
+    plain=("verdict", "detail", "mistake"),
+    fields=("genuine", "signedAt", "ageSeconds"),
+    id="verdict",
+    human=_render_row,
 )
 
-_Secret = Annotated[
+_SecretFileOption = Annotated[
     str | None,
     typer.Option("--secret-file", metavar="F", help="File with the webhook's secret, whsec_...; '-' is stdin."),
 ]
-_Header = Annotated[str, typer.Option("--header-name", metavar="NAME", help="Name of the signature header.")]
-_BODY = "File with the raw body; '-' is stdin."
+_HeaderNameOption = Annotated[str, typer.Option("--header-name", metavar="NAME", help="Name of the signature header.")]
+_BODY_HELP = "File with the raw body; '-' is stdin."
 
 
-@app.command("sign", spec=SIGNED)
+@app.command("sign", spec=SIGN_SPEC)
 def sign_body(
-    body: Annotated[str, typer.Argument(metavar="BODY", help=_BODY)],
-    secret_file: _Secret = None,
+    body: Annotated[str, typer.Argument(metavar="BODY", help=_BODY_HELP)],
+    secret_file: _SecretFileOption = None,
     at: Annotated[
         str, typer.Option("--at", metavar="T", help="When it is signed: now, seconds since 1970, or a time.")
     ] = _NOW,
-    header_name: _Header = SIGNATURE_HEADER,
+    header_name: _HeaderNameOption = SIGNATURE_HEADER,
 ) -> None:
     """Sign a body as the server does, and print the header line.
 
@@ -72,28 +75,28 @@ def sign_body(
       docshare webhooks sign body.json --secret-file secret.txt
       curl -H "$(docshare webhooks sign body.json --secret-file secret.txt)" --data-binary @body.json $URL
     """
-    ctx = current()
-    secret, header = read_secret(ctx, secret_file, also=body), header_named(header_name)
-    value = sign(secret, read_whole(ctx, body, "BODY"), _moment(ctx, at, "--at"))
+    ctx = current_context()
+    secret, header = read_secret(ctx, secret_file, also=body), validate_header_name(header_name)
+    value = sign(secret, read_bytes(ctx, body, "BODY"), _parse_time(ctx, at, "--at"))
     t, v1 = (part.partition("=")[2] for part in value.split(","))
     row = {"line": f"{header}: {value}", "header": header, "value": value, "t": int(t), "v1": v1}
-    if ctx.emitter(SIGNED).for_people:
+    if ctx.emitter(SIGN_SPEC).for_people:
         ctx.print(str(row["line"]))
     else:
-        ctx.emit(row, SIGNED)
+        ctx.emit(row, SIGN_SPEC)
 
 
-@app.command("verify", spec=VERDICT)
+@app.command("verify", spec=VERIFY_SPEC)
 def verify_body(
-    body: Annotated[str | None, typer.Argument(metavar="[BODY]", help=_BODY)] = None,
-    secret_file: _Secret = None,
+    body: Annotated[str | None, typer.Argument(metavar="[BODY]", help=_BODY_HELP)] = None,
+    secret_file: _SecretFileOption = None,
     signature: Annotated[
         str | None, typer.Option("--signature", metavar="TEXT", help="Value of the signature header: t=...,v1=...")
     ] = None,
     request: Annotated[
         str | None, typer.Option("--request", metavar="F", help="File with a whole HTTP request; '-' is stdin.")
     ] = None,
-    header_name: _Header = SIGNATURE_HEADER,
+    header_name: _HeaderNameOption = SIGNATURE_HEADER,
     tolerance: Annotated[
         str, duration_option("How far the signing time may be away.")
     ] = f"{REPLAY_WINDOW_MS // 1000}s",
@@ -117,19 +120,19 @@ def verify_body(
     """
     from docshare.cli.commands.webhooks import verify
 
-    ctx = current()
-    printer = ctx.emitter(VERDICT)
+    ctx = current_context()
+    printer = ctx.emitter(VERIFY_SPEC)
     secret = read_secret(ctx, secret_file, also=request or body)
-    now, window = _moment(ctx, at, "--at"), int(seconds(tolerance) * 1000)
+    now, window = _parse_time(ctx, at, "--at"), int(parse_duration(tolerance) * 1000)
     if request is not None:
         if body is not None or signature is not None:
             raise Stop(ExitCode.USAGE, "--request has the body and the signature; give nothing else")
-        found = _of_request(ctx, secret, request, header_named(header_name), (now, window))
+        found = _examine_request(ctx, secret, request, validate_header_name(header_name), (now, window))
     elif body is None or signature is None:
         raise Stop(ExitCode.USAGE, "give BODY and --signature, or --request")
     else:
-        found = verify.examine(secret, read_whole(ctx, body, "BODY"), signature, now, window)
-    printer.emit(_row(found))
+        found = verify.examine(secret, read_bytes(ctx, body, "BODY"), signature, now, window)
+    printer.emit(_build_row(found))
     return ExitCode.OK if found.verdict else ExitCode.CHECK_FAILED
 
 
@@ -148,28 +151,30 @@ def read_secret(ctx: Context, source: str | None, *, also: str | None = None) ->
     return keep_secret(ctx, secret)
 
 
-def _of_request(ctx: Context, secret: str, source: str, header: str, times: tuple[int, int]) -> "verify.Finding":
+def _examine_request(
+    ctx: Context, secret: str, source: str, header: str, times: tuple[int, int]
+) -> "verify.SignatureFinding":
     from docshare.cli.commands.webhooks import raw_request, verify
 
-    saved = raw_request.parse(read_whole(ctx, source, "--request"))
+    saved = raw_request.parse_request(read_bytes(ctx, source, "--request"))
     if saved.remark:
         ctx.note(saved.remark)
     values = saved.values(header)
     if len(values) == 1:
         return verify.examine(secret, saved.body, values[0], *times)
     if values:
-        return verify.Finding(Verdict.MALFORMED, f"The request has {len(values)} headers {header}.")
+        return verify.SignatureFinding(Verdict.MALFORMED, f"The request has {len(values)} headers {header}.")
     others = [name for name, value in saved.headers if re.match(r"\s*t=\d+\s*,\s*v1=", value)]
     hint = f"{others[0]} looks like one: --header-name {others[0]}" if others else "Slack deliveries have none."
-    return verify.Finding(Verdict.MALFORMED, f"The request has no header {header}.", hint)
+    return verify.SignatureFinding(Verdict.MALFORMED, f"The request has no header {header}.", hint)
 
 
-def _row(found: "verify.Finding") -> dict[str, Any]:
+def _build_row(found: "verify.SignatureFinding") -> dict[str, Any]:
     from docshare.cli.commands.webhooks import verify
 
     row = {
         "genuine": bool(found.verdict),
-        "verdict": verify.WORDS[found.verdict],
+        "verdict": verify.VERDICT_NAMES[found.verdict],
         "detail": found.detail,
         "mistake": found.mistake,
     }
@@ -179,18 +184,18 @@ def _row(found: "verify.Finding") -> dict[str, Any]:
     return {**row, **drawn, "ageSeconds": found.age}
 
 
-def header_named(header: str) -> str:
+def validate_header_name(header: str) -> str:
     """``header``, if it can be the name of one; Stop (2) otherwise."""
     if _HEADER_NAME.fullmatch(header) is None:
         raise Stop(ExitCode.USAGE, f"--header-name: {header!r} is no name of a header")
     return header
 
 
-def _moment(ctx: Context, text: str, option: str) -> int:
+def _parse_time(ctx: Context, text: str, option: str) -> int:
     """``now``, seconds since 1970 as ``t`` has them, or an RFC 3339 time, in milliseconds. Stop (2) for others."""
     if text == _NOW:
         return ctx.now()
-    found = int(text) * 1000 if _SECONDS.fullmatch(text) else parse_instant(text)
+    found = int(text) * 1000 if _EPOCH_SECONDS.fullmatch(text) else parse_instant(text)
     if found is None or found < 0:
         hint = "Write now, 1700000000 (seconds), or 2026-11-21T09:00:00Z."
         raise Stop(ExitCode.USAGE, f"{option}: {text!r} is no time", hint=hint)

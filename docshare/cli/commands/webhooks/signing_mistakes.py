@@ -12,11 +12,11 @@ _SECRET = re.compile(f"{SECRET_PREFIX}[0-9a-f]{{{SECRET_HEX_CHARS}}}")
 _QUOTES = "\"'`"
 _BLANKS = " \t\r\n\ufeff"
 _BOM = b"\xef\xbb\xbf"
-_RAW = "Verify over the raw bytes, before anything parses them."
-_WHOLE = "The key is the whole secret as text, prefix included."
+_RAW_BODY_ADVICE = "Verify over the raw bytes, before anything parses them."
+_WHOLE_KEY_ADVICE = "The key is the whole secret as text, prefix included."
 
 
-class Form(NamedTuple):
+class Candidate(NamedTuple):
     """One way to do it: ``how`` the signature fits then, empty for the right way; ``advice``: what to do instead."""
 
     value: bytes
@@ -24,79 +24,87 @@ class Form(NamedTuple):
     advice: str = ""
 
 
-def keys(secret: str) -> Iterator[Form]:
+def list_keys(secret: str) -> Iterator[Candidate]:
     """The right key first, then what others make of ``secret``."""
-    yield Form(_encoded(secret))
+    yield Candidate(_encode(secret))
     bare = secret.strip(_BLANKS).strip(_QUOTES)
     inside = _SECRET.search(secret)
     if bare != secret:
         how = "with the secret without the quotes or blank space around it"
-        yield Form(_encoded(bare), how, "Clean the secret file.")
+        yield Candidate(_encode(bare), how, "Clean the secret file.")
     if inside and inside[0] not in (secret, bare):
-        yield Form(_encoded(inside[0]), "with the secret that stands inside the file", "The file holds more than it.")
+        yield Candidate(
+            _encode(inside[0]), "with the secret that stands inside the file", "The file holds more than it."
+        )
     for end, name in (("\n", "line feed"), ("\r\n", "CR LF")):
-        yield Form(_encoded(bare + end), f"with a {name} behind the secret", "Cut it off after reading the file.")
+        yield Candidate(_encode(bare + end), f"with a {name} behind the secret", "Cut it off after reading the file.")
     rest = bare.removeprefix(SECRET_PREFIX)
     if rest != bare:
-        yield Form(_encoded(rest), f"with the key without {SECRET_PREFIX}", _WHOLE)
+        yield Candidate(_encode(rest), f"with the key without {SECRET_PREFIX}", _WHOLE_KEY_ADVICE)
     else:
-        yield Form(_encoded(SECRET_PREFIX + bare), f"with {SECRET_PREFIX} before the secret", _WHOLE)
+        yield Candidate(_encode(SECRET_PREFIX + bare), f"with {SECRET_PREFIX} before the secret", _WHOLE_KEY_ADVICE)
     if bare.lower() != bare:
-        yield Form(_encoded(bare.lower()), "with the secret in lower case", "The secret is kept with other letters.")
-    yield from _made(
-        (lambda: bytes.fromhex(rest), "with the hex-decoded key", _WHOLE),
-        (lambda: base64.b64decode(rest, validate=True), "with the Base64-decoded key", _WHOLE),
+        yield Candidate(
+            _encode(bare.lower()), "with the secret in lower case", "The secret is kept with other letters."
+        )
+    yield from _try_candidates(
+        (lambda: bytes.fromhex(rest), "with the hex-decoded key", _WHOLE_KEY_ADVICE),
+        (lambda: base64.b64decode(rest, validate=True), "with the Base64-decoded key", _WHOLE_KEY_ADVICE),
     )
 
 
-def _made(*ways: tuple[Callable[[], bytes], str, str]) -> Iterator[Form]:
+def _try_candidates(*ways: tuple[Callable[[], bytes], str, str]) -> Iterator[Candidate]:
     """The forms of those ways that lead to one."""
     for way, how, advice in ways:
         try:
             value = way()
         except ValueError:  # so is an error of Base64 or of Unicode
             continue
-        yield Form(value, how, advice)
+        yield Candidate(value, how, advice)
 
 
-def messages(seconds: str) -> Iterator[Form]:
+def list_messages(seconds: str) -> Iterator[Candidate]:
     """What is signed, the right way first; ``%`` stands for the body."""
     t, right = seconds.encode(), "Signed is <t>.<raw body>, t in seconds."
-    yield Form(t + b".%")
-    yield Form(b"%", "with the body alone, without t", right)
-    yield Form(t + b"%", "without the dot between t and the body", right)
-    yield Form(b"%." + t, "with t behind the body", right)
-    yield Form(t + b"000.%", "with t in milliseconds before the body", right)
+    yield Candidate(t + b".%")
+    yield Candidate(b"%", "with the body alone, without t", right)
+    yield Candidate(t + b"%", "without the dot between t and the body", right)
+    yield Candidate(b"%." + t, "with t behind the body", right)
+    yield Candidate(t + b"000.%", "with t in milliseconds before the body", right)
     if len(t) > len("1700000000"):
-        yield Form(t[:-3] + b".%", "with t in seconds before the body, though the header has milliseconds", right)
+        yield Candidate(t[:-3] + b".%", "with t in seconds before the body, though the header has milliseconds", right)
 
 
-def bodies(body: bytes) -> Iterator[Form]:
+def list_bodies(body: bytes) -> Iterator[Candidate]:
     """The body as it is, then as others change it; each text once, the plainest explanation first."""
     known = {body}
-    yield Form(body)
-    for form in _changed(body):
+    yield Candidate(body)
+    for form in _list_changed_bodies(body):
         if form.value not in known:
             known.add(form.value)
             yield form
 
 
-def _changed(body: bytes) -> Iterator[Form]:
+def _list_changed_bodies(body: bytes) -> Iterator[Candidate]:
     for end, name in ((b"\n", "newline"), (b"\r\n", "CR LF")):
-        yield Form(body.removesuffix(end), f"if the trailing {name} is removed", "It was added on the way.")
-        yield Form(body + end, f"if a trailing {name} is added", "It was cut off on the way.")
-    yield Form(body.strip(), "if the blank space around the body is removed", "It was added on the way.")
-    yield Form(body.replace(b"\r\n", b"\n"), "with LF instead of CR LF in the body", "Something changed the line ends.")
+        yield Candidate(body.removesuffix(end), f"if the trailing {name} is removed", "It was added on the way.")
+        yield Candidate(body + end, f"if a trailing {name} is added", "It was cut off on the way.")
+    yield Candidate(body.strip(), "if the blank space around the body is removed", "It was added on the way.")
+    yield Candidate(
+        body.replace(b"\r\n", b"\n"), "with LF instead of CR LF in the body", "Something changed the line ends."
+    )
     lines = re.sub(rb"\r?\n", b"\r\n", body)
-    yield Form(lines, "with CR LF instead of LF in the body", "Something changed the line ends.")
-    yield Form(body.removeprefix(_BOM), "without the byte order mark before the body", "Something wrote it as text.")
-    yield Form(_BOM + body, "with a byte order mark before the body", "It was cut off on the way.")
-    yield from _recoded(body)
-    yield from _reserialised(body)
+    yield Candidate(lines, "with CR LF instead of LF in the body", "Something changed the line ends.")
+    yield Candidate(
+        body.removeprefix(_BOM), "without the byte order mark before the body", "Something wrote it as text."
+    )
+    yield Candidate(_BOM + body, "with a byte order mark before the body", "It was cut off on the way.")
+    yield from _list_recoded_bodies(body)
+    yield from _list_reserialized_bodies(body)
 
 
-def _recoded(body: bytes) -> Iterator[Form]:
-    yield from _made(
+def _list_recoded_bodies(body: bytes) -> Iterator[Candidate]:
+    yield from _try_candidates(
         (lambda: body.decode().encode("latin-1"), "if the body had not been decoded as Latin-1", "It is UTF-8."),
         (lambda: body.decode().encode("cp1252"), "if the body had not been decoded as Windows-1252", "It is UTF-8."),
         (lambda: body.decode("latin-1").encode(), "if the body were UTF-8 and not Latin-1", "Keep it as it came."),
@@ -105,14 +113,16 @@ def _recoded(body: bytes) -> Iterator[Form]:
     )
 
 
-def _reserialised(body: bytes) -> Iterator[Form]:
+def _list_reserialized_bodies(body: bytes) -> Iterator[Candidate]:
     """The body as JSON libraries write it: whoever signs or verifies a parsed body has one of these."""
     try:
         found = json.loads(body)
         if isinstance(found, str):
-            yield Form(_encoded(found), "if the body is taken out of the JSON text that it is wrapped in", _RAW)
+            yield Candidate(
+                _encode(found), "if the body is taken out of the JSON text that it is wrapped in", _RAW_BODY_ADVICE
+            )
             return
-        yield from _written(found)
+        yield from _list_json_forms(found)
     except (ValueError, RecursionError):
         return
 
@@ -126,10 +136,10 @@ _SPACINGS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def _written(found: Any) -> Iterator[Form]:
+def _list_json_forms(found: Any) -> Iterator[Candidate]:
     orders = (
         ("", found, False),
-        (", keys in their first order", _in_order(found), False),
+        (", keys in their first order", _restore_key_order(found), False),
         (", sorted keys", found, True),
     )
     for order, value, sort in orders:
@@ -137,21 +147,25 @@ def _written(found: Any) -> Iterator[Form]:
             for spacing, shape in _SPACINGS:
                 text = json.dumps(value, ensure_ascii=escapes, sort_keys=sort, **shape)
                 about = f"{spacing}{order}{', non-ASCII letters escaped' if escapes else ''}"
-                yield Form(_encoded(text), f"with the JSON written anew ({about})", f"Your framework parsed it. {_RAW}")
+                yield Candidate(
+                    _encode(text),
+                    f"with the JSON written anew ({about})",
+                    f"Your framework parsed it. {_RAW_BODY_ADVICE}",
+                )
 
 
-def _in_order(envelope: Any) -> Any:
+def _restore_key_order(envelope: Any) -> Any:
     """An envelope with its keys as they are sent, wherever a JSON library put them."""
     if not isinstance(envelope, Mapping) or not isinstance(envelope.get("data"), Mapping):
         return envelope
     kind = KINDS.get(str(envelope.get("event")))
     data_keys = (*DATA_KEYS, *(kind.always if kind else ()), *(kind.when if kind else ()))
-    return {**_first(envelope, ENVELOPE_KEYS), "data": _first(envelope["data"], data_keys)}
+    return {**_put_first(envelope, ENVELOPE_KEYS), "data": _put_first(envelope["data"], data_keys)}
 
 
-def _first(values: Mapping[str, Any], order: tuple[str, ...]) -> dict[str, Any]:
+def _put_first(values: Mapping[str, Any], order: tuple[str, ...]) -> dict[str, Any]:
     return {**{key: values[key] for key in order if key in values}, **values}
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookNames
+from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookResolver
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode
 from docshare.cli.terminal.output import Spec
-from docshare.cli.terminal.text import seconds
+from docshare.cli.terminal.text import parse_duration
 from docshare.contract.limits import SECOND, WEBHOOK_TEST
 from docshare.contract.webhooks import TEST_RESULT_KEYS
 
@@ -20,10 +20,10 @@ app = App()
 
 Row = Mapping[str, Any]
 
-_MOST = 1000
+_MAX_REPEAT = 1000
 
 
-def told(result: Row) -> str:
+def describe_result(result: Row) -> str:
     """``delivered 200 in 143 ms``: the result of a test, in words."""
     status, latency = result.get("status"), result.get("latencyMs")
     if result.get("delivered") is True:
@@ -31,14 +31,16 @@ def told(result: Row) -> str:
     return f"not delivered: {f'{status} in' if status else 'no answer after'} {latency} ms"
 
 
-def _lines(row: Row, context: Context) -> Iterator[str]:
-    yield context.out_screen.paint("ok" if row.get("delivered") is True else "error", context.safe(told(row)))
+def _render_row(row: Row, context: Context) -> Iterator[str]:
+    yield context.out_screen.paint(
+        "ok" if row.get("delivered") is True else "error", context.safe(describe_result(row))
+    )
 
 
-TESTED = Spec(plain=TEST_RESULT_KEYS, human=_lines)
+TEST_SPEC = Spec(plain=TEST_RESULT_KEYS, human=_render_row)
 
 
-class _Spacing:
+class _RateLimiter:
     """Keeps the tests of one run ``every`` seconds apart, and within what the server allows per token."""
 
     def __init__(self, context: Context, every: float) -> None:
@@ -57,10 +59,10 @@ class _Spacing:
         self._sent.append(self._ctx.monotonic())
 
 
-@app.command("test", spec=TESTED)
-def try_out(
+@app.command("test", spec=TEST_SPEC)
+def send_tests(
     webhook: Annotated[str, typer.Argument(metavar="WEBHOOK", help=WEBHOOK_HELP)],
-    repeat: Annotated[int, typer.Option("--repeat", min=1, max=_MOST, metavar="N", help="Send N of them.")] = 1,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, max=_MAX_REPEAT, metavar="N", help="Send N of them.")] = 1,
     every: Annotated[str, duration_option("The time between two of them.")] = "6s",
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be sent; send nothing.")] = False,
 ) -> ExitCode:
@@ -77,15 +79,15 @@ def try_out(
       docshare webhooks test 6f1c2e9a
       docshare webhooks test https://hooks.example.com/docshare --repeat 20 --every 3s
     """
-    ctx = current()
-    printer = ctx.emitter(TESTED)
+    ctx = current_context()
+    printer = ctx.emitter(TEST_SPEC)
     with ctx.client() as client:
-        uuid = WebhookNames(ctx, client).uuid(webhook)
+        uuid = WebhookResolver(ctx, client).uuid(webhook)
         if dry_run:
             from docshare.cli.framework import bulk
 
-            return bulk.planned(ctx, [("POST", f"/api/v1/webhooks/{uuid}/test", "")] * repeat)
-        spacing = _Spacing(ctx, seconds(every))
+            return bulk.print_requests(ctx, [("POST", f"/api/v1/webhooks/{uuid}/test", "")] * repeat)
+        spacing = _RateLimiter(ctx, parse_duration(every))
         failed = False
         for _ in range(repeat):
             spacing.wait()

@@ -7,58 +7,58 @@ hold no character that means something to a shell. No script evaluates text it w
 from collections.abc import Callable
 from typing import NamedTuple
 
-from docshare.cli.reference.tree import Argument, Command, Option, Value
+from docshare.cli.reference.tree import Argument, Command, Option, ValueCompletion
 
 HEADER = "completion for docshare; written by: python -m docshare.cli.reference"
 
 
-class Node(NamedTuple):
+class CompletionNode(NamedTuple):
     """What can follow one path of command words: further words with their summaries, options, and arguments."""
 
     path: str
     words: tuple[tuple[str, str], ...]
     options: tuple[Option, ...]
-    argument: Value | None
+    argument: ValueCompletion | None
 
 
-def nodes(root: Command) -> list[Node]:
+def build_nodes(root: Command) -> list[CompletionNode]:
     """Every command, the root first. Options of the root are offered everywhere, so they stand at the root only."""
     return [
-        Node(
+        CompletionNode(
             path=" ".join(command.path),
             words=tuple((child.path[-1], child.summary) for child in command.children),
-            options=(*command.options, _HELP),
-            argument=_offered(command.arguments),
+            options=(*command.options, _HELP_OPTION),
+            argument=_merge_arguments(command.arguments),
         )
         for command in root.walk()
     ]
 
 
-_HELP = Option(("--help", "-h"), "", "Show help and end.", "", "", None)
+_HELP_OPTION = Option(("--help", "-h"), "", "Show help and end.", "", "", None)
 
 
-def _offered(arguments: tuple[Argument, ...]) -> Value | None:
+def _merge_arguments(arguments: tuple[Argument, ...]) -> ValueCompletion | None:
     """The first argument's value, and the fixed words of those behind it: the scripts do not count arguments."""
     if not arguments:
         return None
     first, words = arguments[0].value, (word for each in arguments for word in each.value.words)
-    return Value(tuple(dict.fromkeys(words)), first.kind, first.path)
+    return ValueCompletion(tuple(dict.fromkeys(words)), first.kind, first.path)
 
 
-def valued_before_commands(root: Command) -> list[str]:
+def list_valued_options(root: Command) -> list[str]:
     """Options that take a value and may stand before a command word, so that the value is not taken for one."""
     groups = [command for command in root.walk() if command.children]
     return [name for group in groups for option in group.options if option.metavar for name in option.names]
 
 
-def script(shell: str, root: Command) -> str:
+def render_script(shell: str, root: Command) -> str:
     """The completion script of a shell."""
     from docshare.cli.completion.scripts import bash, fish, powershell, zsh
 
     writers: dict[str, Callable[[Command], str]] = {
-        "bash": bash.script,
-        "zsh": zsh.script,
-        "fish": fish.script,
-        "powershell": powershell.script,
+        "bash": bash.render_script,
+        "zsh": zsh.render_script,
+        "fish": fish.render_script,
+        "powershell": powershell.render_script,
     }
     return writers[shell](root)

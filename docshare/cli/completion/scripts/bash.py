@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from docshare.cli.completion.scripts import HEADER, Node, nodes, valued_before_commands
-from docshare.cli.reference.tree import Command, Value
+from docshare.cli.completion.scripts import HEADER, CompletionNode, build_nodes, list_valued_options
+from docshare.cli.reference.tree import Command, ValueCompletion
 
-_FRAME = """\
+_TEMPLATE = """\
 # bash {header}
 
 _docshare_reply() {{
@@ -78,52 +78,52 @@ complete -F _docshare docshare
 """
 
 
-def script(root: Command) -> str:
+def render_script(root: Command) -> str:
     """The script."""
-    every = nodes(root)
-    return _FRAME.format(
+    every = build_nodes(root)
+    return _TEMPLATE.format(
         header=HEADER,
-        valued=_alternatives(valued_before_commands(root)),
-        descents="\n".join(_descents(every)),
-        values="\n".join(line for node in every[1:] for line in _values(node)),
-        shared="\n".join(_values(every[0])),
-        words="\n".join(_words(every)),
+        valued=_join_alternatives(list_valued_options(root)),
+        descents="\n".join(_render_descents(every)),
+        values="\n".join(line for node in every[1:] for line in _render_values(node)),
+        shared="\n".join(_render_values(every[0])),
+        words="\n".join(_render_words(every)),
         globals=" ".join(name for option in every[0].options for name in option.names),
-        arguments="\n".join(_arguments(every)),
+        arguments="\n".join(_render_arguments(every)),
     )
 
 
-def _alternatives(names: Iterable[str]) -> str:
+def _join_alternatives(names: Iterable[str]) -> str:
     return "|".join(dict.fromkeys(names))
 
 
-def _descents(every: list[Node]) -> Iterator[str]:
+def _render_descents(every: list[CompletionNode]) -> Iterator[str]:
     for node in every:
         for word, _ in node.words:
             yield f"            '{node.path}|{word}') command='{f'{node.path} {word}'.strip()}' ;;"
 
 
-def _values(node: Node) -> Iterator[str]:
+def _render_values(node: CompletionNode) -> Iterator[str]:
     for option in node.options:
         if option.value is not None:
             patterns = "|".join(f"'{node.path}|{name}'" for name in option.names)
-            yield f"        {patterns}) {_offer(option.value) or ':'}; return ;;"
+            yield f"        {patterns}) {_render_offer(option.value) or ':'}; return ;;"
 
 
-def _offer(value: Value) -> str:
+def _render_offer(value: ValueCompletion) -> str:
     cached = [f"_docshare_cached {value.kind}"] if value.kind else []
     fixed = [f"_docshare_reply {' '.join(value.words)}"] if value.words else []
     return "; ".join(cached + fixed) or ("_docshare_local" if value.path else "")
 
 
-def _words(every: list[Node]) -> Iterator[str]:
+def _render_words(every: list[CompletionNode]) -> Iterator[str]:
     for node in every:
         commands = " ".join(word for word, _ in node.words)
         options = " ".join(name for option in node.options for name in option.names) if node.path else ""
         yield f"        '{node.path}') commands='{commands}' options='{options}' ;;"
 
 
-def _arguments(every: list[Node]) -> Iterator[str]:
+def _render_arguments(every: list[CompletionNode]) -> Iterator[str]:
     for node in every:
-        if node.argument is not None and _offer(node.argument):
-            yield f"            '{node.path}') {_offer(node.argument)} ;;"
+        if node.argument is not None and _render_offer(node.argument):
+            yield f"            '{node.path}') {_render_offer(node.argument)} ;;"

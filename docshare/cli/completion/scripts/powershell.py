@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from docshare.cli.completion.scripts import HEADER, Node, nodes, valued_before_commands
-from docshare.cli.reference.tree import Command, Value
+from docshare.cli.completion.scripts import HEADER, CompletionNode, build_nodes, list_valued_options
+from docshare.cli.reference.tree import Command, ValueCompletion
 
-_FRAME = """\
+_TEMPLATE = """\
 # PowerShell {header}
 
 Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {{
@@ -52,39 +52,39 @@ Register-ArgumentCompleter -Native -CommandName docshare -ScriptBlock {{
 """
 
 
-def script(root: Command) -> str:
+def render_script(root: Command) -> str:
     """The script. A word in angle brackets stands for the cached words of that kind."""
-    every = nodes(root)
-    return _FRAME.format(
+    every = build_nodes(root)
+    return _TEMPLATE.format(
         header=HEADER,
-        valued=_list(valued_before_commands(root)),
-        words="\n".join(f"        '{node.path}' = @({_list(word for word, _ in node.words)})" for node in every),
-        options="\n".join(f"        '{node.path}' = @({_names(node)})" for node in every),
-        values="\n".join(line for node in every for line in _values(node)),
-        arguments="\n".join(_arguments(every)),
+        valued=_render_list(list_valued_options(root)),
+        words="\n".join(f"        '{node.path}' = @({_render_list(word for word, _ in node.words)})" for node in every),
+        options="\n".join(f"        '{node.path}' = @({_render_names(node)})" for node in every),
+        values="\n".join(line for node in every for line in _render_values(node)),
+        arguments="\n".join(_render_arguments(every)),
     )
 
 
-def _list(words: Iterable[str]) -> str:
+def _render_list(words: Iterable[str]) -> str:
     return ", ".join(f"'{word}'" for word in dict.fromkeys(words))
 
 
-def _names(node: Node) -> str:
-    return _list(name for option in node.options for name in option.names)
+def _render_names(node: CompletionNode) -> str:
+    return _render_list(name for option in node.options for name in option.names)
 
 
-def _values(node: Node) -> Iterator[str]:
+def _render_values(node: CompletionNode) -> Iterator[str]:
     for option in node.options:
         if option.value is not None and not option.value.path:
             for name in option.names:
-                yield f"        '{node.path}|{name}' = @({_offer(option.value)})"
+                yield f"        '{node.path}|{name}' = @({_render_offer(option.value)})"
 
 
-def _offer(value: Value) -> str:
-    return _list([*([f"<{value.kind}>"] if value.kind else []), *value.words])
+def _render_offer(value: ValueCompletion) -> str:
+    return _render_list([*([f"<{value.kind}>"] if value.kind else []), *value.words])
 
 
-def _arguments(every: list[Node]) -> Iterator[str]:
+def _render_arguments(every: list[CompletionNode]) -> Iterator[str]:
     for node in every:
-        if node.argument is not None and _offer(node.argument):
-            yield f"        '{node.path}' = @({_offer(node.argument)})"
+        if node.argument is not None and _render_offer(node.argument):
+            yield f"        '{node.path}' = @({_render_offer(node.argument)})"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from docshare.cli.completion.scripts import HEADER, Node, nodes, valued_before_commands
-from docshare.cli.reference.tree import Command, Option, Value
+from docshare.cli.completion.scripts import HEADER, CompletionNode, build_nodes, list_valued_options
+from docshare.cli.reference.tree import Command, Option, ValueCompletion
 
-_FRAME = """\
+_TEMPLATE = """\
 #compdef docshare
 # zsh {header}
 
@@ -75,64 +75,64 @@ fi
 """
 
 
-def script(root: Command) -> str:
+def render_script(root: Command) -> str:
     """The script."""
-    every = nodes(root)
-    return _FRAME.format(
+    every = build_nodes(root)
+    return _TEMPLATE.format(
         header=HEADER,
-        valued="|".join(dict.fromkeys(valued_before_commands(root))),
-        descents="\n".join(_descents(every)),
-        values="\n".join(line for node in every[1:] for line in _values(node)),
-        shared="\n".join(_values(every[0])),
-        words="\n".join(_words(every)),
-        globals="\n".join(f"            {_described(option)}" for option in every[0].options),
-        arguments="\n".join(_arguments(every)),
+        valued="|".join(dict.fromkeys(list_valued_options(root))),
+        descents="\n".join(_render_descents(every)),
+        values="\n".join(line for node in every[1:] for line in _render_values(node)),
+        shared="\n".join(_render_values(every[0])),
+        words="\n".join(_render_words(every)),
+        globals="\n".join(f"            {_describe_option(option)}" for option in every[0].options),
+        arguments="\n".join(_render_arguments(every)),
     )
 
 
-def _quoted(value: str, description: str) -> str:
+def _quote(value: str, description: str) -> str:
     text = f"{value.replace(':', chr(92) + ':')}:{description}"
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _described(option: Option) -> str:
-    return " ".join(_quoted(name, option.help) for name in option.names)
+def _describe_option(option: Option) -> str:
+    return " ".join(_quote(name, option.help) for name in option.names)
 
 
-def _descents(every: list[Node]) -> Iterator[str]:
+def _render_descents(every: list[CompletionNode]) -> Iterator[str]:
     for node in every:
         for word, _ in node.words:
             yield f"            '{node.path}|{word}') current='{f'{node.path} {word}'.strip()}' ;;"
 
 
-def _values(node: Node) -> Iterator[str]:
+def _render_values(node: CompletionNode) -> Iterator[str]:
     for option in node.options:
         if option.value is not None:
             patterns = "|".join(f"'{node.path}|{name}'" for name in option.names)
-            yield f"        {patterns}) {_offer(option.value) or ':'}; return ;;"
+            yield f"        {patterns}) {_render_offer(option.value) or ':'}; return ;;"
 
 
-def _offer(value: Value) -> str:
+def _render_offer(value: ValueCompletion) -> str:
     cached = [f"_docshare_cached {value.kind}"] if value.kind else []
     fixed = [f"_docshare_fixed {' '.join(value.words)}"] if value.words else []
     return "; ".join(cached + fixed) or ("_files" if value.path else "")
 
 
-def _words(every: list[Node]) -> Iterator[str]:
+def _render_words(every: list[CompletionNode]) -> Iterator[str]:
     for node in every:
         yield f"        '{node.path}')"
         if node.words:
             yield "            commands=("
-            yield from (f"                {_quoted(word, summary)}" for word, summary in node.words)
+            yield from (f"                {_quote(word, summary)}" for word, summary in node.words)
             yield "            )"
         if node.path:
             yield "            options=("
-            yield from (f"                {_described(option)}" for option in node.options)
+            yield from (f"                {_describe_option(option)}" for option in node.options)
             yield "            )"
         yield "            ;;"
 
 
-def _arguments(every: list[Node]) -> Iterator[str]:
+def _render_arguments(every: list[CompletionNode]) -> Iterator[str]:
     for node in every:
-        if node.argument is not None and _offer(node.argument):
-            yield f"            '{node.path}') {_offer(node.argument)} ;;"
+        if node.argument is not None and _render_offer(node.argument):
+            yield f"            '{node.path}') {_render_offer(node.argument)} ;;"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docshare.cli.framework.exits import Stop
-from docshare.cli.local.config import Config
+from docshare.cli.local.config import CliConfig
 from docshare.cli.local.toml_edit import remove_table, set_value
 from tests.support.shell import Shell
 
@@ -147,4 +147,4 @@ def test_nothing_half_written_is_left_when_the_disk_is_full(shell: Shell, monkey
 
 
 def test_loading_nothing_is_an_empty_configuration(tmp_path: Path) -> None:
-    assert Config.load(tmp_path / "missing").profiles == {}
+    assert CliConfig.load(tmp_path / "missing").profiles == {}

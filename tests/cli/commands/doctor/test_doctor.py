@@ -186,7 +186,7 @@ def test_a_name_that_is_not_found_stops_what_needs_it(shell: Shell, monkeypatch:
 
 def test_a_name_service_that_hangs_is_given_up(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
-    monkeypatch.setattr("docshare.cli.commands.doctor.checks.SECONDS", 0.05)
+    monkeypatch.setattr("docshare.cli.commands.doctor.checks.TIMEOUT_S", 0.05)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **more: over.wait(30) and [])
     ended = look(shell, "--json", env={"DOCSHARE_URL": "https://docs.example"})
     over.set()
@@ -206,7 +206,7 @@ def test_a_port_where_nobody_listens_is_named(shell: Shell) -> None:
 
 
 def test_a_server_that_never_answers_is_given_up(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("docshare.cli.commands.doctor.checks.SECONDS", 0.3)
+    monkeypatch.setattr("docshare.cli.commands.doctor.checks.TIMEOUT_S", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         rows = rows_of(look(shell, "--json", env={"DOCSHARE_URL": url}))
@@ -334,12 +334,12 @@ def test_a_bug_report_shows_nobody_and_no_place(shell: Shell, api: FakeApi, monk
 
 
 def test_addresses_paths_and_mail_addresses_are_hidden_wherever_they_come_from() -> None:
-    from docshare.cli.commands.doctor.checks import masked
+    from docshare.cli.commands.doctor.checks import mask_row
 
     row = {"check": "a.b", "detail": "bob@example.org from 192.0.2.7 and 127.0.0.1 in /srv/data/x.db", "fix": ""}
-    assert masked(row, {})["detail"] == "<email> from <address> and 127.0.0.1 in <path>"
+    assert mask_row(row, {})["detail"] == "<email> from <address> and 127.0.0.1 in <path>"
     row["detail"] = "2001:db8::7, fe80::1:2, 1:2:3:4:5:6:7:8, ::1 and ::/0 at 18:00:05"
-    assert masked(row, {})["detail"] == "<address>, <address>, <address>, ::1 and ::/0 at 18:00:05"
+    assert mask_row(row, {})["detail"] == "<address>, <address>, <address>, ::1 and ::/0 at 18:00:05"
 
 
 def test_a_person_sees_marks_and_what_to_do(shell: Shell, api: FakeApi) -> None:

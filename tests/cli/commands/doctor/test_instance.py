@@ -256,7 +256,7 @@ def test_a_server_that_hangs_is_named_and_not_waited_for_twice(
     from docshare.server.store.instance import Instance, announce, instance_key
     from docshare.server.store.lock import DirectoryLock
 
-    monkeypatch.setattr("docshare.cli.commands.doctor.instance.SECONDS", 0.3)
+    monkeypatch.setattr("docshare.cli.commands.doctor.instance.TIMEOUT_S", 0.3)
     rt = make().rt
     folder = rt.config.data_dir
     with socket.create_server(("127.0.0.1", 0)) as silent, DirectoryLock(folder):

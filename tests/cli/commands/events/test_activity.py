@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from docshare.cli.reference.tree import resolved
+from docshare.cli.reference.tree import load_tree
 from tests.support.fakefeed import UUID, FakeApi, FakeTime, problem, row
 from tests.support.pdfs import simple_pdf
 from tests.support.shell import Ended, Shell
@@ -267,7 +267,7 @@ def test_a_cursor_beyond_64_bits_is_refused(api: FakeApi, shell: Shell) -> None:
 
 
 def test_the_shell_completes_types_and_kinds() -> None:
-    tails = [command for command in resolved().walk() if command.path == ("events", "tail")]
+    tails = [command for command in load_tree().walk() if command.path == ("events", "tail")]
     words = {option.names[0]: option.value.words for option in tails[0].options if option.value is not None}
     assert words["--type"] == ("view", "download", "gate", "activity", "all")
     assert words["--kind"] == (

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from docshare.cli.local.storage import locked
+from docshare.cli.local.storage import hold_lock
 from tests.support.fakefeed import UUID, FakeApi, fake_api, problem, row
 from tests.support.shell import Ended, Shell
 
@@ -255,7 +255,7 @@ def test_a_file_that_is_no_cursor_is_refused_and_left_alone(shell: Shell, tmp_pa
 
 def test_two_tails_cannot_share_a_cursor(used: Shell) -> None:
     lock = used.cursors / ".crm.json.lock"
-    with locked(lock) as mine:
+    with hold_lock(lock) as mine:
         assert mine
         lock.write_text("4711\n")
         done = used("events", "tail", "--cursor", "crm", "--once", "--json")

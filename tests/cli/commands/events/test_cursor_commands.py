@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docshare.cli.local.storage import locked
+from docshare.cli.local.storage import hold_lock
 from tests.support.fakefeed import UUID, FakeApi
 from tests.support.shell import Ended, Shell
 
@@ -89,7 +89,7 @@ def test_a_position_that_cannot_be_meant_ends_with_2(shell: Shell, words: tuple[
 
 @pytest.mark.parametrize("act", [("set", "crm", "start"), ("reset", "crm")])
 def test_a_cursor_in_use_is_not_changed(used: Shell, act: tuple[str, ...]) -> None:
-    with locked(used.cursors / ".crm.json.lock"):
+    with hold_lock(used.cursors / ".crm.json.lock"):
         assert used("events", "cursor", *act).code == 7
     assert used.cursor("crm")["cursor"] == 3
 

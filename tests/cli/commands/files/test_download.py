@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from docshare.cli.commands.files.download import safe_name
+from docshare.cli.commands.files.download import sanitize_name
 from tests.support.fakefeed import Answer, FakeApi, problem
 from tests.support.shell import Shell
 
@@ -108,7 +108,7 @@ def test_a_directory_takes_the_file_under_its_name(api: FakeApi, shell: Shell, h
     ],
 )
 def test_an_offered_name_is_only_ever_a_name(offer: str, name: str) -> None:
-    assert safe_name(offer) == name
+    assert sanitize_name(offer) == name
 
 
 def test_a_link_in_the_way_is_not_written_through(api: FakeApi, shell: Shell, here: Path) -> None:

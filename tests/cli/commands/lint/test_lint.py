@@ -34,7 +34,7 @@ def linter() -> Iterator[Linter]:
 @pytest.fixture(autouse=True)
 def one_worker(linter: Linter, monkeypatch: pytest.MonkeyPatch) -> None:
     """All commands of this module share one worker process, whose start takes longer than all they do."""
-    monkeypatch.setattr("docshare.cli.commands.lint.command._linter", lambda: nullcontext(linter))
+    monkeypatch.setattr("docshare.cli.commands.lint.command._make_linter", lambda: nullcontext(linter))
 
 
 @pytest.fixture

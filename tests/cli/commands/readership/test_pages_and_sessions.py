@@ -15,9 +15,9 @@ PAGES = f"{PATH}/readership/pages"
 
 
 def test_the_shell_completes_sections() -> None:
-    from docshare.cli.reference.tree import resolved
+    from docshare.cli.reference.tree import load_tree
 
-    show = next(command for command in resolved().walk() if command.path == ("readership", "show"))
+    show = next(command for command in load_tree().walk() if command.path == ("readership", "show"))
     value = next(option.value for option in show.options if option.names[0] == "--section")
     assert value is not None
     assert {"summary", "funnel", "sessions", "contacts"} <= set(value.words)

@@ -221,12 +221,12 @@ def test_nothing_that_a_reader_wrote_steers_the_terminal(api: FakeApi, shell: Sh
 
 def test_a_narrow_terminal_and_one_without_unicode_get_it_too(api: FakeApi, shell: Shell) -> None:
     from docshare.cli.terminal.capabilities import Screen
-    from docshare.cli.terminal.charts import bar, shades, sparkline
+    from docshare.cli.terminal.charts import draw_bar, draw_shades, draw_sparkline
 
     shell.env["COLUMNS"] = "30"
     assert max(map(len, block(seen(api, shell, BASIC), "browsers"))) <= 30
     plain = Screen(tty=True, color=False, unicode=False, width=80)
-    drawn = bar(3, 4, 8, plain) + sparkline([0, 1, 8], plain) + shades([0, 1, 8], 8, plain)
+    drawn = draw_bar(3, 4, 8, plain) + draw_sparkline([0, 1, 8], plain) + draw_shades([0, 1, 8], 8, plain)
     assert drawn.isascii()
     assert drawn == "######" + "_.#" + ".:#"
 
@@ -234,9 +234,9 @@ def test_a_narrow_terminal_and_one_without_unicode_get_it_too(api: FakeApi, shel
 @pytest.mark.parametrize(("value", "drawn"), [(0, ""), (1, "▏"), (400, "████"), (500, "████"), (250, "██▌"), (-1, "")])
 def test_a_bar_is_never_empty_above_nothing_and_never_too_long(value: float, drawn: str) -> None:
     from docshare.cli.terminal.capabilities import Screen
-    from docshare.cli.terminal.charts import bar
+    from docshare.cli.terminal.charts import draw_bar
 
-    assert bar(value, 400, 4, Screen(tty=True, color=False, unicode=True, width=80)) == drawn
+    assert draw_bar(value, 400, 4, Screen(tty=True, color=False, unicode=True, width=80)) == drawn
 
 
 # --- the report, for scripts -----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from docshare.cli.completion import scripts
-from docshare.cli.reference.tree import Command, resolved
+from docshare.cli.reference.tree import Command, load_tree
 from tests.support.terminal import Terminal
 
 CACHED = "aB3dE5fG7hJ9"
@@ -16,7 +16,7 @@ CACHED = "aB3dE5fG7hJ9"
 
 @pytest.fixture(scope="module")
 def tree() -> Command:
-    return resolved()
+    return load_tree()
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ CASES = [
 def test_bash_offers_keys_and_values(
     tree: Command, env: dict[str, str], tmp_path: Path, line: str, offered: set[str], not_offered: set[str], breaks: str
 ) -> None:
-    (tmp_path / "script").write_text(scripts.script("bash", tree))
+    (tmp_path / "script").write_text(scripts.render_script("bash", tree))
     ask = (
         f"source {tmp_path}/script; COMP_WORDBREAKS=' {breaks}' COMP_LINE='{line}' COMP_POINT={len(line)}; _docshare; "
         'printf "%s\\n" "${COMPREPLY[@]}"'
@@ -69,7 +69,7 @@ def test_bash_offers_keys_and_values(
 def test_fish_offers_keys_and_values(
     tree: Command, env: dict[str, str], tmp_path: Path, line: str, offered: set[str], not_offered: set[str]
 ) -> None:
-    (tmp_path / "script").write_text(scripts.script("fish", tree))
+    (tmp_path / "script").write_text(scripts.render_script("fish", tree))
     ask = f"source {tmp_path}/script; complete -C '{line}'"
     done = subprocess.run(["fish", "--no-config", "-c", ask], env=env, capture_output=True, text=True)
     assert done.stderr == ""
@@ -81,7 +81,7 @@ def test_fish_offers_keys_and_values(
 def test_zsh_completes_a_key_without_a_space_and_a_value_with_one(
     tree: Command, env: dict[str, str], tmp_path: Path
 ) -> None:
-    (tmp_path / "script").write_text(scripts.script("zsh", tree))
+    (tmp_path / "script").write_text(scripts.render_script("zsh", tree))
     with Terminal(["zsh", "-f", "-i"], env | {"PS1": "READY> "}) as zsh:
         zsh.until("READY> ")
         zsh.type("PS1='GO''> '; docshare() { print -r -- \"<$*>\" }; autoload -U compinit; compinit -u -D\n")
@@ -101,7 +101,7 @@ def test_zsh_completes_a_key_without_a_space_and_a_value_with_one(
 
 
 def test_powershell_lists_the_words_beside_the_cached_ones(tree: Command) -> None:
-    script = scripts.script("powershell", tree)
+    script = scripts.render_script("powershell", tree)
     (line,) = (line for line in script.splitlines() if line.startswith("        'settings set' = @('<files>'"))
     assert "'slug='" in line
     assert "'viewerMode=flipbook'" in line

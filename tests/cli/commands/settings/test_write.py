@@ -174,9 +174,9 @@ def test_a_terminal_reads_one_line_of_what_was_set(desk: Desk, world: World, tmp
     pia.tty = True
     done = pia("settings", "set", file, "--slug", "q3", "--expires", "10d", "--views", "5", "--no-color",
                "--password-file", tmp_path / "p", "flip.speedMs=300", "--pages", "1-2", "--no-download")  # fmt: skip
-    from docshare.cli.terminal.text import local_time
+    from docshare.cli.terminal.text import format_local_time
 
-    expiry = local_time(1_790_000_000_000 + 10 * 86_400_000)
+    expiry = format_local_time(1_790_000_000_000 + 10 * 86_400_000)
     assert done.lines == [
         f"updated {file}: allowDownload false, view limit 5, slug \"q3\", page range 1-2, expires {expiry} (10 days), "
         "password set, flip.speedMs 300",

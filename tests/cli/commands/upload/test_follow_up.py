@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from docshare.cli.framework.context import Context, current
-from docshare.cli.terminal.progress import Progress, mode
+from docshare.cli.framework.context import Context, current_context
+from docshare.cli.terminal.progress import Progress, select_mode
 from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime
 from tests.support.shell import TOKEN, Ended, Shell
 
@@ -165,10 +165,10 @@ class Watched(Shell):
                 context.sleep(self.pace)
             progress.stage("processing on server")
             progress.close()
-            return {"name": mode(context)}
+            return {"name": select_mode(context)}
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "_row", work)
+            patch.setattr(module, "_build_row", work)
             return super().__call__("profile", "list", *argv, **more)
 
 
@@ -246,11 +246,11 @@ def test_a_long_stage_says_how_long_it_has_been_going_on(
         monkeypatch.setattr(progress, "_staged", lambda: (staged(), drawn.set())[0])
         assert drawn.wait(20)
         progress.close()
-        return {"name": mode(context)}
+        return {"name": select_mode(context)}
 
-    monkeypatch.setattr(drawing, "_STAGE_EVERY", {"bar": 0.01, "plain": 0.01})
+    monkeypatch.setattr(drawing, "_STAGE_INTERVALS", {"bar": 0.01, "plain": 0.01})
     watched.tty = tty
-    monkeypatch.setattr(module, "_row", work)
+    monkeypatch.setattr(module, "_build_row", work)
     done = Shell.__call__(watched, "profile", "list")
     assert "converting on server, 7s" in done.err
 
@@ -276,10 +276,10 @@ def test_uploads_side_by_side_change_the_stage_together(watched: Watched, monkey
         for thread in threads:
             thread.join()
         progress.close()
-        return {"name": mode(context)}
+        return {"name": select_mode(context)}
 
     watched.tty = True
-    monkeypatch.setattr(module, "_row", work)
+    monkeypatch.setattr(module, "_build_row", work)
     assert Shell.__call__(watched, "profile", "list").code == 0
     assert broken == []
 
@@ -293,4 +293,4 @@ def test_progress_as_json_is_one_object_per_line(watched: Watched) -> None:
 
 def test_there_is_no_context_outside_a_command() -> None:
     with pytest.raises(IndexError):
-        current()
+        current_context()

@@ -126,10 +126,10 @@ def test_a_pipe_gets_the_link_only_once_the_settings_stand(taking: FakeApi, shel
 
 
 def test_a_terminal_reads_expiry_password_and_the_rest(taking: FakeApi, shell: Shell, deck: Path, secret: Path) -> None:
-    from docshare.cli.terminal.text import local_time
+    from docshare.cli.terminal.text import format_local_time
 
     shell.tty = True
-    expiry = local_time(1_790_000_000_000 + 7 * 86_400_000)
+    expiry = format_local_time(1_790_000_000_000 + 7 * 86_400_000)
     done = shell("upload", deck, "--expires", "7d", "--slug", "q3", "--password-file", secret, "--no-color")
     assert done.lines == [
         "https://d.example/q3",

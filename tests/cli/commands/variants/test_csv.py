@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from docshare.cli.local.storage import locked
+from docshare.cli.local.storage import hold_lock
 from tests.cli.commands.guestbook import FILE, Guestbook, link, short
 from tests.support.fakefeed import UUID, Answer, FakeApi, FakeTime, problem
 from tests.support.shell import Ended, Shell
@@ -284,7 +284,7 @@ def test_the_result_of_another_file_is_refused(book: Guestbook, shell: Shell, ou
 def test_two_runs_on_one_result_do_not_mix(book: Guestbook, shell: Shell, out: Path) -> None:
     assert create(shell, "label\nAnn\n", "--out", out).code == 0
     (lock,) = (shell.home / "state" / "results").iterdir()
-    with locked(lock):
+    with hold_lock(lock):
         assert create(shell, "label\nAnn\nBob\n", "--out", out).code == 7
     assert len(book.posts()) == 1
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from docshare.cli.local.completion_words import read
+from docshare.cli.local.completion_words import read_completions
 from tests.cli.commands.guestbook import FILE, FILE_UUID, Guestbook, link, short
 from tests.support.fakefeed import UUID, Answer, FakeApi, problem
 from tests.support.shell import Shell
@@ -153,9 +153,9 @@ def test_below_pro_the_list_is_6(book: Guestbook, shell: Shell) -> None:
 
 def test_a_list_fills_the_words_for_completion_and_redaction_empties_them(book: Guestbook, shell: Shell) -> None:
     assert shell("variants", "list", FILE).code == 0
-    assert read("variants", shell.env) == [f"{short(2)}\tBob", f"{short(1)}\tAnn"]
+    assert read_completions("variants", shell.env) == [f"{short(2)}\tBob", f"{short(1)}\tAnn"]
     assert shell("variants", "redact", short(1), "--file", FILE, "--yes").code == 0
-    assert read("variants", shell.env) == []
+    assert read_completions("variants", shell.env) == []
 
 
 # --- update --------------------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from docshare.cli.local.completion_words import read
-from docshare.cli.reference.tree import Value, resolved
+from docshare.cli.local.completion_words import read_completions
+from docshare.cli.reference.tree import ValueCompletion, load_tree
 from tests.cli.commands.switchboard import HOUR, NINE, URL, Switchboard, at, attempt, uuid
 from tests.support.fakefeed import UUID, FakeApi, problem
 from tests.support.shell import Shell
@@ -208,7 +208,7 @@ def test_a_dry_run_says_what_would_be_sent(
 def test_a_list_leaves_ids_and_hosts_for_completion_and_no_secret(board: Switchboard, shell: Shell) -> None:
     board.add("https://h.example:8443?key=topsecret")
     shell("webhooks", "list")
-    assert read("webhooks", shell.env) == [
+    assert read_completions("webhooks", shell.env) == [
         f"{uuid(3)}\th.example",
         f"{uuid(2)}\thooks.slack.com",
         f"{uuid(1)}\thooks.example.com",
@@ -216,13 +216,13 @@ def test_a_list_leaves_ids_and_hosts_for_completion_and_no_secret(board: Switchb
 
 
 def test_webhooks_kinds_and_states_are_completed() -> None:
-    commands = {command.path[1:]: command for command in resolved().walk() if command.path[:1] == ("webhooks",)}
+    commands = {command.path[1:]: command for command in load_tree().walk() if command.path[:1] == ("webhooks",)}
     for name in ("show", "delete", "enable", "test", "deliveries", "redeliver"):
         assert commands[name,].arguments[0].value.kind == "webhooks"
     options = {option.names[0]: option for name in ("create", "deliveries") for option in commands[name,].options}
-    assert options["--events"].value == Value(words=tuple(NINE))
-    assert options["--state"].value == Value(words=("queued", "delivered", "abandoned"))
-    assert options["--secret-file"].value == Value(path=True)
+    assert options["--events"].value == ValueCompletion(words=tuple(NINE))
+    assert options["--state"].value == ValueCompletion(words=("queued", "delivered", "abandoned"))
+    assert options["--secret-file"].value == ValueCompletion(path=True)
 
 
 # --- the group -------------------------------------------------------------------------------------------------------

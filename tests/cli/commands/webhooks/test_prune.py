@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from docshare.cli.local.storage import locked
+from docshare.cli.local.storage import hold_lock
 from tests.cli.commands.switchboard import Switchboard, at, uuid
 from tests.support.fakefeed import FakeApi
 from tests.support.shell import Shell
@@ -100,7 +100,7 @@ def test_a_prefix_that_would_fit_everything_is_2(board: Switchboard, shell: Shel
 
 
 def test_a_webhook_that_is_listened_to_stays(board: Switchboard, shell: Shell) -> None:
-    with locked(shell.home / "state" / "listeners" / f"{uuid(1)}.lock"):
+    with hold_lock(shell.home / "state" / "listeners" / f"{uuid(1)}.lock"):
         assert shell("webhooks", "prune", "--yes").code == 0
         assert board.writes() == []
     assert shell("webhooks", "prune", "--yes").code == 0

@@ -12,12 +12,12 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.commands.events import cursor_files
-from docshare.cli.commands.events.cursor_files import ACTIVITY_FEED, Cursor, CursorFile, Home
-from docshare.cli.commands.events.follow import Follower, Limits, Rhythm, Sink
-from docshare.cli.commands.events.selection import Choice, Row, allowed_streams, stream_of
-from docshare.cli.commands.events.start import NOW, Beginning, account_of, saved_cursor
-from docshare.cli.commands.webhooks.listen.forward import Forward, Forwarder
-from docshare.cli.commands.webhooks.listen.output import Arrival, Journal
+from docshare.cli.commands.events.cursor_files import ACTIVITY_FEED, Cursor, CursorBinding, CursorFile
+from docshare.cli.commands.events.follow import Follower, PollTiming, RowSink, TailLimits
+from docshare.cli.commands.events.selection import Row, StreamSelection, filter_allowed_streams, stream_of
+from docshare.cli.commands.events.start import NOW, StartResolver, fetch_account_id, load_cursor
+from docshare.cli.commands.webhooks.listen.forward import Forwarder, ForwardResult
+from docshare.cli.commands.webhooks.listen.output import Journal, ReceivedDelivery
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.client.errors import NotAnApi, Refused
 from docshare.contract.signing import sign
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 BRIDGE_HEADER = "X-Docshare-Bridge"
 
-_KIND_OF = {"view": "file.viewed", "download": "file.downloaded", "gate": "gate.completed"}
-_EXTRAS = {"view": ("pagesViewed", "timeMs")}
-_PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds between the attempts to hand one event on
+_KIND_BY_STREAM = {"view": "file.viewed", "download": "file.downloaded", "gate": "gate.completed"}
+_EXTRA_KEYS = {"view": ("pagesViewed", "timeMs")}
+_RETRY_DELAYS_S = (1.0, 2.0, 4.0, 8.0)  # seconds between the attempts to hand one event on
 
 
-class Plan(NamedTuple):
+class BridgeOptions(NamedTuple):
     """What to bridge: ``events`` kinds, ``file`` a UUID or None; ``cursor`` its name, empty for one that follows from
     the rest; ``start`` and ``reset`` as of ``events tail``; ``interval`` seconds; ``skip_failed``: go on past what no
     program took."""
@@ -63,7 +63,13 @@ class Bridge:
     """Reads the feed of ``client``'s server and hands everything on, signed with ``secret``."""
 
     def __init__(
-        self, context: "Context", client: "Client", plan: Plan, secret: str, journal: Journal, forwarder: Forwarder
+        self,
+        context: "Context",
+        client: "Client",
+        plan: BridgeOptions,
+        secret: str,
+        journal: Journal,
+        forwarder: Forwarder,
     ) -> None:
         self._ctx = context
         self._client = client
@@ -72,23 +78,25 @@ class Bridge:
         self._journal = journal
         self._forwarder = forwarder
 
-    def run(self, limits: Limits) -> ExitCode:
+    def run(self, limits: TailLimits) -> ExitCode:
         """Bridge until a limit is reached. Raises as ``Follower.run``, and Stop (12) for what no program took."""
         with ExitStack() as held:
             choice = self._choice()
-            streams = allowed_streams(self._ctx, self._client, choice, require_all=False)
-            home = Home(self._client.origin, choice.streams, account_of(self._client), self._plan.file, choice.kinds)
-            keeper = cursor_files.named(self._ctx, self._plan.cursor or default_name(self._ctx, home))
+            streams = filter_allowed_streams(self._ctx, self._client, choice, require_all=False)
+            home = CursorBinding(
+                self._client.origin, choice.streams, fetch_account_id(self._client), self._plan.file, choice.kinds
+            )
+            keeper = cursor_files.open_cursor_file(self._ctx, self._plan.cursor or choose_cursor_name(self._ctx, home))
             held.enter_context(keeper.held())
             cursor = self._begin(choice.feeds(self._client, streams), home, keeper)
             self._ctx.note(f"it goes on where {keeper.label} stands")
             # Once begun, the loop waits by itself, so that its limits hold and a failure is told once.
             poller = held.enter_context(self._client.fork(retries=0))
-            rhythm = Rhythm(self._plan.interval, self._plan.heartbeat)
-            sink = Sink(self._hand_on, lambda now: keeper.save(now, self._ctx.now()), each_row=True)
+            rhythm = PollTiming(self._plan.interval, self._plan.heartbeat)
+            sink = RowSink(self._hand_on, lambda now: keeper.save(now, self._ctx.now()), each_row=True)
             return Follower(self._ctx, poller, choice.feeds(poller, streams), cursor, rhythm, limits, sink).run()
 
-    def _choice(self) -> Choice:
+    def _choice(self) -> StreamSelection:
         """The activity feed, or the three streams where there is none. Stop (3) if they hold nothing of what is
         wanted."""
         try:
@@ -97,8 +105,8 @@ class Bridge:
             if refusal.status != 404:
                 raise
         else:
-            return Choice((ACTIVITY_FEED,), kinds=self._plan.events)
-        streams = tuple(stream for stream, kind in _KIND_OF.items() if kind in self._plan.events)
+            return StreamSelection((ACTIVITY_FEED,), kinds=self._plan.events)
+        streams = tuple(stream for stream, kind in _KIND_BY_STREAM.items() if kind in self._plan.events)
         if not streams:
             detail = f"{self._client.origin} keeps no activity feed, and its other feeds hold none of these events"
             raise Stop(ExitCode.NOT_FOUND, detail)
@@ -106,11 +114,11 @@ class Bridge:
             "this server keeps no activity feed: only file.viewed, file.downloaded and gate.completed, without "
             "sessionId and variant keys, and with downloads of your own"
         )
-        return Choice(streams, all=True)
+        return StreamSelection(streams, all=True)
 
-    def _begin(self, feeds: "Mapping[str, Feed]", home: Home, keeper: CursorFile) -> Cursor:
-        saved = None if self._plan.reset else saved_cursor(keeper, home)
-        beginning = Beginning(feeds, home, 0, 0)
+    def _begin(self, feeds: "Mapping[str, Feed]", home: CursorBinding, keeper: CursorFile) -> Cursor:
+        saved = None if self._plan.reset else load_cursor(keeper, home)
+        beginning = StartResolver(feeds, home, 0, 0)
         if saved is not None and self._plan.start is None:
             cursor = beginning.completed(saved)
         else:
@@ -123,20 +131,20 @@ class Bridge:
         """Hand one row on until every program took it, a few times. Stop (12) if in the end none did: the cursor then
         stays before the row."""
         waiting = list(self._forwarder.urls)
-        for number, pause in enumerate((*_PAUSES, 0.0), start=1):
+        for number, pause in enumerate((*_RETRY_DELAYS_S, 0.0), start=1):
             forwards = self._attempt(row, number, waiting)
             waiting = [forward.url for forward in forwards if not forward.taken]
             if not waiting:
                 return
             self._ctx.sleep(pause)
-        lost = f"{waiting[0]} did not take the event {row['id']} in {len(_PAUSES) + 1} attempts"
+        lost = f"{waiting[0]} did not take the event {row['id']} in {len(_RETRY_DELAYS_S) + 1} attempts"
         if len(waiting) == len(self._forwarder.urls) and not self._plan.skip_failed:
             hint = "The cursor stays before it, so the next run tries again; --skip-failed goes on without."
             raise Stop(ExitCode.PARTIAL, lost, hint=hint)
         self._ctx.warn(f"{lost}; going on without")
 
-    def _attempt(self, row: Row, number: int, urls: list[str]) -> list[Forward]:
-        envelope = envelope_of(row)
+    def _attempt(self, row: Row, number: int, urls: list[str]) -> list[ForwardResult]:
+        envelope = build_envelope(row)
         body = json.dumps(envelope, ensure_ascii=False, separators=(",", ":")).encode()
         now = self._ctx.now()
         headers = {
@@ -149,7 +157,7 @@ class Bridge:
             BRIDGE_HEADER: "1",
         }
         forwards = self._forwarder.send(headers, body, urls)
-        self._journal.add(Arrival(now, headers, body).row(forwards, None))
+        self._journal.add(ReceivedDelivery(now, headers, body).row(forwards, None))
         return forwards
 
     def _delivery_id(self, row: Row) -> str:
@@ -157,7 +165,7 @@ class Bridge:
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self._client.origin}/{stream_of(row)}/{row['id']}"))
 
 
-def envelope_of(row: Mapping[str, Any]) -> dict[str, Any]:
+def build_envelope(row: Mapping[str, Any]) -> dict[str, Any]:
     """The delivery envelope for a row: of the activity feed the same as the real one, of the others without what they
     do not hold. Raises NotAnApi for a row that is none."""
     stream = stream_of(row)
@@ -165,13 +173,13 @@ def envelope_of(row: Mapping[str, Any]) -> dict[str, Any]:
         if not row.keys() >= set(ENVELOPE_KEYS):
             raise NotAnApi(f"the activity feed holds a row without {', '.join(ENVELOPE_KEYS)}")
         return {key: row[key] for key in ENVELOPE_KEYS}
-    data = {key: row[key] for key in ("fileUuid", "fileName", *_EXTRAS.get(stream, ())) if key in row}
+    data = {key: row[key] for key in ("fileUuid", "fileName", *_EXTRA_KEYS.get(stream, ())) if key in row}
     if stream == "gate":
-        data.update(_gate_extras(row.get("fields")))
-    return {"event": _KIND_OF[stream], "timestamp": row.get("readAt", ""), "data": data}
+        data.update(_list_gate_extras(row.get("fields")))
+    return {"event": _KIND_BY_STREAM[stream], "timestamp": row.get("readAt", ""), "data": data}
 
 
-def _gate_extras(fields: Any) -> Iterator[tuple[str, Any]]:
+def _list_gate_extras(fields: Any) -> Iterator[tuple[str, Any]]:
     # Spec gap: without fields it was the plain prompt, whose address the gate stream does not hold.
     yield "source", "form" if fields else "email"
     if isinstance(fields, Mapping) and fields:
@@ -180,7 +188,7 @@ def _gate_extras(fields: Any) -> Iterator[tuple[str, Any]]:
         yield "fields", fields
 
 
-def default_name(context: "Context", home: Home) -> str:
+def choose_cursor_name(context: "Context", home: CursorBinding) -> str:
     """The name of the cursor where none was given: one for each server or profile, and for each narrower choice."""
     connection = context.connection
     profile = connection.profile.value

@@ -1,17 +1,17 @@
 """``docshare webhooks listen``: the command. What it does stands in ``listening_sources``, which loads when it runs."""
 
 from docshare.cli.commands.webhooks.listen.options import ListenOptions
-from docshare.cli.commands.webhooks.listen.rows import LISTENED
+from docshare.cli.commands.webhooks.listen.rows import DELIVERY_SPEC
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import current
+from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode
-from docshare.cli.framework.option_groups import collecting
+from docshare.cli.framework.option_groups import add_options
 
 app = App()
 
 
-@app.command("listen", spec=LISTENED)
-@collecting(ListenOptions)
+@app.command("listen", spec=DELIVERY_SPEC)
+@add_options(ListenOptions)
 def listen(given: ListenOptions) -> ExitCode:
     """Receive webhooks on this machine, without a tunnel.
 
@@ -34,8 +34,8 @@ def listen(given: ListenOptions) -> ExitCode:
       docshare webhooks listen --public-url https://bold-fox.example.com --port 4000 --save events.jsonl
       docshare --profile work webhooks listen --bridge --secret-file secret.txt --forward-to http://localhost:3000/hook
     """
-    from docshare.cli.commands.webhooks.listen.run import listened
+    from docshare.cli.commands.webhooks.listen.run import run_listener
 
-    ctx = current()
+    ctx = current_context()
     ctx.endless = True
-    return listened(ctx, given)
+    return run_listener(ctx, given)

@@ -8,16 +8,16 @@ from urllib.parse import urlsplit
 
 from docshare.cli.framework.exits import ExitCode, Stop
 
-_ANSWER_BYTES = 64 * 1024
+_MAX_RESPONSE_BYTES = 64 * 1024
 _BLOCK = 1024
 _BAD_GATEWAY = 502
 # What belongs to one connection and not to the delivery; requests sets its own.
-_NOT_HANDED_ON = frozenset(
+_CONNECTION_HEADERS = frozenset(
     ("host", "connection", "content-length", "transfer-encoding", "accept-encoding", "keep-alive", "te", "upgrade")
 )
 
 
-class Forward(NamedTuple):
+class ForwardResult(NamedTuple):
     """How handing on to ``url`` went: ``status`` of the answer, 0 when there was none; ``ms`` until then; ``error`` why
     there was none; ``response`` what was answered, None where nobody asked for it."""
 
@@ -51,16 +51,16 @@ class Forwarder(NamedTuple):
     verify: bool
     show: bool
 
-    def send(self, headers: Mapping[str, str], body: bytes, urls: Sequence[str] | None = None) -> list[Forward]:
+    def send(self, headers: Mapping[str, str], body: bytes, urls: Sequence[str] | None = None) -> list[ForwardResult]:
         """Post ``body`` with its ``headers`` to all ``urls`` (None: to every one) at once; how that went, in order."""
         targets = self.urls if urls is None else tuple(urls)
         if not targets:
             return []
-        kept = {name: value for name, value in headers.items() if name.lower() not in _NOT_HANDED_ON}
+        kept = {name: value for name, value in headers.items() if name.lower() not in _CONNECTION_HEADERS}
         with ThreadPoolExecutor(len(targets)) as pool:
             return list(pool.map(lambda url: self._post(url, kept, body), targets))
 
-    def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> Forward:
+    def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> ForwardResult:
         import requests
 
         began = time.monotonic()
@@ -88,19 +88,19 @@ class Forwarder(NamedTuple):
             error = "cannot be reached"
         except (requests.RequestException, ValueError) as strange:
             error = f"the exchange failed: {type(strange).__name__}"
-        return Forward(url, status, round((time.monotonic() - began) * 1000), error, response)
+        return ForwardResult(url, status, round((time.monotonic() - began) * 1000), error, response)
 
     def _beginning(self, answer: Any, began: float) -> str:
         """What was answered, up to a point in bytes and in time."""
         found = bytearray()
         for block in answer.iter_content(_BLOCK):
             found += block
-            if len(found) >= _ANSWER_BYTES or time.monotonic() - began > self.timeout:
+            if len(found) >= _MAX_RESPONSE_BYTES or time.monotonic() - began > self.timeout:
                 break
-        return bytes(found[:_ANSWER_BYTES]).decode("utf-8", "replace")
+        return bytes(found[:_MAX_RESPONSE_BYTES]).decode("utf-8", "replace")
 
 
-def answer_to_server(forwards: Sequence[Forward]) -> int:
+def combine_statuses(forwards: Sequence[ForwardResult]) -> int:
     """The status for whoever delivered: that of the first program that did not take it, so that the server tries
     again."""
     from http.client import responses
@@ -111,7 +111,7 @@ def answer_to_server(forwards: Sequence[Forward]) -> int:
     return failed.status if failed.status >= 400 and failed.status in responses else _BAD_GATEWAY
 
 
-def checked(url: str, option: str = "--forward-to") -> str:
+def check_forward_url(url: str, option: str = "--forward-to") -> str:
     """``url`` as ``option`` takes it. Stop (2) for what is no http or https address."""
     try:
         parts = urlsplit(url)

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.admin_channel import RunningServer
-from docshare.cli.framework.polling import Trouble, is_final
+from docshare.cli.framework.polling import FailureTracker, is_final
 from docshare.client.errors import Refused, TransportError
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-_KEEP_EVERY = 10.0  # seconds; a sixth of the time after which the server forgets us
-_RETRY_EVERY = 1.0  # seconds, at first, while the server does not answer
+_KEEP_ALIVE_S = 10.0  # seconds; a sixth of the time after which the server forgets us
+_RETRY_DELAY_S = 1.0  # seconds, at first, while the server does not answer
 
 
 class LocalSubscription:
@@ -25,7 +25,7 @@ class LocalSubscription:
     def __init__(self, context: "Context", directory: Path, wish: dict[str, str], secret: str, patience: float) -> None:
         self._ctx = context
         self._wish = wish
-        self._trouble = Trouble(context, patience)
+        self._trouble = FailureTracker(context, patience)
         self._server = RunningServer(directory)
         self._url = ""
         self._uuid = ""
@@ -50,9 +50,9 @@ class LocalSubscription:
         except (Refused, TransportError) as error:
             if is_final(error):
                 raise
-            return self._trouble.after(error, _RETRY_EVERY)
+            return self._trouble.after(error, _RETRY_DELAY_S)
         self._trouble.over()
-        return _KEEP_EVERY
+        return _KEEP_ALIVE_S
 
     def stop(self) -> None:
         """Ask for nothing more. A server that is gone forgets us by itself."""

@@ -7,10 +7,10 @@ import typer
 
 from docshare.cli.framework.arguments import FILE_HELP
 from docshare.cli.framework.durations import duration_option
-from docshare.cli.framework.option_groups import Collected
+from docshare.cli.framework.option_groups import OptionGroup
 
 
-class ListenOptions(Collected):
+class ListenOptions(OptionGroup):
     """Where deliveries come from, what becomes of them, and when it ends. Times as they were typed."""
 
     forward_to: Annotated[

@@ -10,20 +10,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.webhooks.listen.rows import LISTENED, lines
-from docshare.cli.local.storage import unwritable
+from docshare.cli.commands.webhooks.listen.rows import DELIVERY_SPEC, render_delivery
+from docshare.cli.local.storage import write_error
 from docshare.contract.webhooks import ATTEMPT_HEADER, EVENT_HEADER, ID_HEADER
 from docshare.contract.wire import instant
 
 if TYPE_CHECKING:
-    from docshare.cli.commands.webhooks.listen.forward import Forward
+    from docshare.cli.commands.webhooks.listen.forward import ForwardResult
     from docshare.cli.framework.context import Context
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Arrival:
+class ReceivedDelivery:
     """One delivery: ``received_at`` milliseconds; ``headers`` and the raw ``body`` as they came; ``flaw``: why its
     signature is not genuine, empty if it is."""
 
@@ -47,7 +47,7 @@ class Arrival:
         text = self.header(ATTEMPT_HEADER)
         return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 1
 
-    def row(self, forwards: "Sequence[Forward]", answer: int | None) -> Row:
+    def row(self, forwards: "Sequence[ForwardResult]", answer: int | None) -> Row:
         """What is printed: ``answer`` is the status for whoever delivered, None where nobody waits for one."""
         data = self._envelope.get("data")
         row = {
@@ -78,7 +78,7 @@ class Journal:
 
     def __init__(self, context: "Context", *, beside: bool, file: int | None) -> None:
         self._ctx = context
-        self._printer = context.emitter(LISTENED)
+        self._printer = context.emitter(DELIVERY_SPEC)
         self._beside = beside
         self._file = file
         self._lock = threading.Lock()
@@ -89,13 +89,13 @@ class Journal:
             if self._file is not None:
                 _append(self._file, json.dumps(row, ensure_ascii=False).encode() + b"\n")
             if self._beside:
-                self._ctx.err_raw("".join(f"{line}\n" for line in lines(row, self._ctx)))
+                self._ctx.err_raw("".join(f"{line}\n" for line in render_delivery(row, self._ctx)))
             else:
                 self._printer.row(row)
 
 
 @contextmanager
-def journal(context: "Context", save: Path | None, *, beside: bool) -> Iterator[Journal]:
+def open_journal(context: "Context", save: Path | None, *, beside: bool) -> Iterator[Journal]:
     """A journal that appends to the file ``save``, if there is one, as JSON lines. ``beside``: standard output belongs
     to something else, so lines for people go to standard error. Stop (2) if the file cannot be written."""
     if save is None:
@@ -104,7 +104,7 @@ def journal(context: "Context", save: Path | None, *, beside: bool) -> Iterator[
     try:
         file = os.open(save, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError as error:
-        raise unwritable(save, error) from error
+        raise write_error(save, error) from error
     try:
         yield Journal(context, beside=beside, file=file)
     finally:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.webhooks import listen_registry
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.polling import Trouble, is_final
+from docshare.cli.framework.polling import FailureTracker, is_final
 from docshare.client.errors import Refused, TransportError
 from docshare.contract.wire import instant
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
 
-_LOOK_EVERY = 60.0  # seconds between two looks whether the webhook is still there and active
-_RETRY_EVERY = 2.0  # seconds, at first, while the server does not answer
+_CHECK_INTERVAL_S = 60.0  # seconds between two looks whether the webhook is still there and active
+_RETRY_DELAY_S = 2.0  # seconds, at first, while the server does not answer
 
 
 class PublicWebhook:
@@ -39,7 +39,7 @@ class PublicWebhook:
         self._url = url
         self._events = events
         self._file = file
-        self._trouble = Trouble(context, patience)
+        self._trouble = FailureTracker(context, patience)
         self._poller = client.fork(retries=0)
         self._held = ExitStack()
         self._uuid = ""
@@ -57,7 +57,7 @@ class PublicWebhook:
             "url": self._url,
             "createdAt": webhook.get("createdAt") or instant(self._ctx.now()),
         }
-        self._held.enter_context(listen_registry.noted(self._ctx, entry))
+        self._held.enter_context(listen_registry.register(self._ctx, entry))
         if "secret" not in answer:
             raise Stop(ExitCode.UNKNOWN_OUTCOME, "the answer with the secret of the webhook was lost; try again")
         self.secret = str(answer["secret"])
@@ -74,14 +74,14 @@ class PublicWebhook:
         except (Refused, TransportError) as error:
             if is_final(error):
                 raise
-            return self._trouble.after(error, _RETRY_EVERY)
+            return self._trouble.after(error, _RETRY_DELAY_S)
         self._trouble.over()
         mine = next((row for row in rows if row.get("uuid") == self._uuid), None)
         if mine is None:
             raise Stop(ExitCode.UNREACHABLE, "somebody deleted the webhook: nothing arrives any more")
         if mine.get("active") is False:
             raise Stop(ExitCode.UNREACHABLE, "the server disabled the webhook: too many deliveries failed")
-        return _LOOK_EVERY
+        return _CHECK_INTERVAL_S
 
     def stop(self) -> None:
         """Delete the webhook. One that cannot be deleted stays noted for ``webhooks prune``."""

@@ -5,24 +5,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from docshare.cli.commands.webhooks.listen.forward import Forward, Forwarder, answer_to_server
-from docshare.cli.commands.webhooks.listen.output import Arrival, Journal
+from docshare.cli.commands.webhooks.listen.forward import Forwarder, ForwardResult, combine_statuses
+from docshare.cli.commands.webhooks.listen.output import Journal, ReceivedDelivery
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract.signing import verify
 from docshare.contract.webhooks import SIGNATURE_HEADER, TEST_KIND
 
 if TYPE_CHECKING:
-    from docshare.cli.commands.webhooks.listen.receiver import Hit
+    from docshare.cli.commands.webhooks.listen.receiver import IncomingRequest
     from docshare.cli.framework.context import Context
-from docshare.cli.framework.signals import raise_lost
+from docshare.cli.framework.signals import raise_lost_signal
 
 _UNVERIFIED, _UNAVAILABLE = 401, 503
-_SLICE = 1.0  # seconds between two looks at the clock
-_ARMING = 15.0  # seconds that a delivery waits for the secret it is verified with
-_SIGNED = "v1="
+_POLL_SLICE_S = 1.0  # seconds between two looks at the clock
+_SECRET_WAIT_S = 15.0  # seconds that a delivery waits for the secret it is verified with
+_SIGNATURE_PREFIX = "v1="
 
 
-class Acting(NamedTuple):
+class FaultInjection(NamedTuple):
     """How to play a bad receiver: ``latency`` seconds before each answer; ``status`` instead of taking it, for a share
     of ``fail_rate`` (0 to 1) of all deliveries."""
 
@@ -32,7 +32,7 @@ class Acting(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Limits:
+class ListenLimits:
     """When listening ends: after ``count`` deliveries, after ``timeout`` seconds, after failing for ``give_up_after``
     seconds; a sign of life every ``heartbeat`` seconds, 0 for none."""
 
@@ -47,12 +47,12 @@ class Limits:
         return ExitCode.OK if self.count is None else ExitCode.DEADLINE
 
 
-class Desk:
+class DeliveryHandler:
     """Where deliveries are taken, each in a thread of the receiver. ``over`` is set once enough came, or when one could
     not be shown."""
 
     def __init__(
-        self, context: "Context", journal: Journal, forwarder: Forwarder, acting: Acting, count: int | None
+        self, context: "Context", journal: Journal, forwarder: Forwarder, acting: FaultInjection, count: int | None
     ) -> None:
         self._ctx = context
         self._journal = journal
@@ -88,9 +88,9 @@ class Desk:
                 hint="Does it lead to this machine, and to --port?",
             )
 
-    def take(self, hit: "Hit") -> int:
+    def take(self, hit: "IncomingRequest") -> int:
         """Deal with one delivery; returns the status to answer."""
-        if not self._armed.wait(_ARMING) or self.over.is_set():
+        if not self._armed.wait(_SECRET_WAIT_S) or self.over.is_set():
             return _UNAVAILABLE
         try:
             return self._dealt_with(self._arrival(hit))
@@ -109,14 +109,14 @@ class Desk:
         if self._failure is not None:
             raise self._failure
 
-    def _arrival(self, hit: "Hit") -> Arrival:
+    def _arrival(self, hit: "IncomingRequest") -> ReceivedDelivery:
         now = self._ctx.now()
-        header = signature_in(hit)
+        header = find_signature(hit)
         verdict = verify(self._secret, hit.body, header, now)
         flaw = "" if verdict else verdict.value if header else "There is no signature."
-        return Arrival(now, hit.headers, hit.body, flaw)
+        return ReceivedDelivery(now, hit.headers, hit.body, flaw)
 
-    def _dealt_with(self, arrival: Arrival) -> int:
+    def _dealt_with(self, arrival: ReceivedDelivery) -> int:
         if arrival.flaw:
             # Anybody can post here. What is not from the server reaches no program of the developer.
             self._journal.add(arrival.row((), _UNVERIFIED))
@@ -127,12 +127,12 @@ class Desk:
             return _UNAVAILABLE
         if self._acting.latency:
             self.over.wait(self._acting.latency)
-        forwards: list[Forward] = []
+        forwards: list[ForwardResult] = []
         if self._plays_bad():
             answer = self._acting.status
         else:
             forwards = self._forwarder.send(arrival.headers, arrival.body)
-            answer = answer_to_server(forwards)
+            answer = combine_statuses(forwards)
         with self._lock:
             self._journal.add(arrival.row(forwards, answer))
             self.taken += 1
@@ -152,13 +152,17 @@ class Desk:
         return self._acting.fail_rate > 0 and random.random() < self._acting.fail_rate  # noqa: S311 - no secret
 
 
-def signature_in(hit: "Hit") -> str:
+def find_signature(hit: "IncomingRequest") -> str:
     """The signature of a delivery. Spec gap: a server may call its header otherwise, so the value tells it too."""
     by_name = next((value for name, value in hit.headers.items() if name.lower() == SIGNATURE_HEADER.lower()), "")
-    return by_name or next((value for value in hit.headers.values() if value.startswith("t=") and _SIGNED in value), "")
+    return by_name or next(
+        (value for value in hit.headers.values() if value.startswith("t=") and _SIGNATURE_PREFIX in value), ""
+    )
 
 
-def attend(context: "Context", desk: Desk, limits: Limits, pulse: Callable[[], float]) -> ExitCode:
+def wait_until_done(
+    context: "Context", desk: DeliveryHandler, limits: ListenLimits, pulse: Callable[[], float]
+) -> ExitCode:
     """Stay until the desk is over or the time is; returns the exit code.
 
     Parameters: ``pulse`` sees to it that deliveries go on coming, and returns the seconds until it wants to be called
@@ -166,8 +170,8 @@ def attend(context: "Context", desk: Desk, limits: Limits, pulse: Callable[[], f
     """
     began = last_word = context.monotonic()
     next_pulse = began + pulse()
-    while not desk.over.wait(_SLICE):
-        raise_lost()
+    while not desk.over.wait(_POLL_SLICE_S):
+        raise_lost_signal()
         now = context.monotonic()
         if limits.timeout is not None and now - began >= limits.timeout:
             return limits.ran_out

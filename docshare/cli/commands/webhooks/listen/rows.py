@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 _INDENT = " " * len("14:02:11")
 
 
-def _clock(row: Mapping[str, Any]) -> str:
+def _format_time(row: Mapping[str, Any]) -> str:
     from docshare.contract.wire import parse_instant
 
     at = parse_instant(str(row.get("receivedAt", "")))
     return "" if at is None else time.strftime("%H:%M:%S", time.localtime(at / 1000))
 
 
-def lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
+def render_delivery(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
     """``14:02:11 -> file.viewed deck.pdf``, then a line for each answer."""
     paint = context.out_screen.paint
-    words = [f"{_clock(row)} -> {paint('bold', clean(str(row['kind'])))}", clean(str(row.get("fileName", "")))]
+    words = [f"{_format_time(row)} -> {paint('bold', clean(str(row['kind'])))}", clean(str(row.get("fileName", "")))]
     if row["attempt"] > 1:
         words.append(paint("warn", f"(attempt {row['attempt']})"))
     if not row["verified"]:
@@ -38,9 +38,9 @@ def lines(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
         yield f"{_INDENT} <- {row['answer']}"
 
 
-LISTENED = Spec(
+DELIVERY_SPEC = Spec(
     table=(
-        Column("receivedAt", "RECEIVED", show=_clock),
+        Column("receivedAt", "RECEIVED", show=_format_time),
         Column("kind", "KIND", role="bold"),
         Column("fileName", "FILE", flexible=True),
         Column("verified", "VERIFIED", kind="flag"),
@@ -51,5 +51,5 @@ LISTENED = Spec(
     plain=("receivedAt", "kind", "fileName", "verified", "id", "attempt", "answer", "forwards"),
     fields=("flaw", "body"),
     id="id",
-    human=lines,
+    human=render_delivery,
 )

@@ -4,33 +4,33 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from docshare.cli.commands.events.follow import Limits as FeedLimits
-from docshare.cli.commands.events.selection import checked_file
-from docshare.cli.commands.events.start import account_of
-from docshare.cli.commands.webhooks.create import chosen_kinds
+from docshare.cli.commands.events.follow import TailLimits as FeedLimits
+from docshare.cli.commands.events.selection import resolve_file
+from docshare.cli.commands.events.start import fetch_account_id
+from docshare.cli.commands.webhooks.create import parse_kinds
 from docshare.cli.commands.webhooks.listen import bridge as listening_bridge
 from docshare.cli.commands.webhooks.listen.bridge import Bridge
-from docshare.cli.commands.webhooks.listen.forward import Forwarder, checked
+from docshare.cli.commands.webhooks.listen.forward import Forwarder, check_forward_url
 from docshare.cli.commands.webhooks.listen.local import LocalSubscription
 from docshare.cli.commands.webhooks.listen.options import ListenOptions
-from docshare.cli.commands.webhooks.listen.output import Journal, journal
+from docshare.cli.commands.webhooks.listen.output import Journal, open_journal
 from docshare.cli.commands.webhooks.listen.public import PublicWebhook
-from docshare.cli.commands.webhooks.listen.receive import Acting, Desk, Limits, attend
+from docshare.cli.commands.webhooks.listen.receive import DeliveryHandler, FaultInjection, ListenLimits, wait_until_done
 from docshare.cli.commands.webhooks.signatures import read_secret
-from docshare.cli.framework.admin_channel import directory_here, origins_of
-from docshare.cli.framework.arguments import FileNames, of_operator
+from docshare.cli.framework.admin_channel import find_local_data_dir, list_origins
+from docshare.cli.framework.arguments import FileResolver, resolve_operator_file
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.signals import shielded
-from docshare.cli.terminal.text import seconds
+from docshare.cli.framework.signals import defer_signals
+from docshare.cli.terminal.text import parse_duration
 from docshare.contract.webhooks import SECRET_HEX_CHARS, SECRET_PREFIX
 
 if TYPE_CHECKING:
     from docshare.client import Client
 
 
-class _Plan(NamedTuple):
+class _ListenConfig(NamedTuple):
     """What was asked for, checked. ``directory``: of the server on this machine, None elsewhere; ``secret``: given in a
     file, empty without; times in seconds."""
 
@@ -44,11 +44,11 @@ class _Plan(NamedTuple):
     print_secret: bool
     test: bool
     forwarder: Forwarder
-    acting: Acting
-    limits: Limits
+    acting: FaultInjection
+    limits: ListenLimits
 
 
-class _Feeding(NamedTuple):
+class _FeedOptions(NamedTuple):
     """What only bridging asks for."""
 
     cursor: str
@@ -63,60 +63,62 @@ class _Feeding(NamedTuple):
         return bool(self.cursor or self.start or self.reset or self.skip_failed)
 
 
-def listened(ctx: Context, given: ListenOptions) -> ExitCode:
+def run_listener(ctx: Context, given: ListenOptions) -> ExitCode:
     """Listen as asked for until it ends; returns the exit code. Stop (2) for options that exclude each other."""
-    plan = _plan(ctx, given)
-    feeding = _Feeding(given.cursor, given.start, given.reset, seconds(given.interval), given.skip_failed)
-    _check(ctx, plan, feeding)
-    with journal(ctx, plan.save, beside=plan.print_secret) as book:
+    plan = _build_config(ctx, given)
+    feeding = _FeedOptions(given.cursor, given.start, given.reset, parse_duration(given.interval), given.skip_failed)
+    _check_options(ctx, plan, feeding)
+    with open_journal(ctx, plan.save, beside=plan.print_secret) as book:
         if plan.public_url is not None:
-            return _through_tunnel(ctx, plan, book, plan.public_url)
+            return _listen_through_tunnel(ctx, plan, book, plan.public_url)
         return (
-            _bridged(ctx, plan, book, feeding) if plan.directory is None else _locally(ctx, plan, book, plan.directory)
+            _run_bridge(ctx, plan, book, feeding)
+            if plan.directory is None
+            else _listen_locally(ctx, plan, book, plan.directory)
         )
 
 
-def _plan(ctx: Context, given: ListenOptions) -> _Plan:
-    return _Plan(
-        directory=_directory(ctx, given.data, public_url=given.public_url, bridge=given.bridge),
+def _build_config(ctx: Context, given: ListenOptions) -> _ListenConfig:
+    return _ListenConfig(
+        directory=_find_directory(ctx, given.data, public_url=given.public_url, bridge=given.bridge),
         public_url=given.public_url,
         port=given.port,
-        events=tuple(chosen_kinds(given.events, everything=given.events is None)),
+        events=tuple(parse_kinds(given.events, everything=given.events is None)),
         file=given.file,
         save=given.save,
         secret="" if given.secret_file is None else read_secret(ctx, given.secret_file),
         print_secret=given.print_secret,
         test=given.test,
         forwarder=Forwarder(
-            tuple(checked(url) for url in given.forward_to or ()),
-            seconds(given.forward_timeout),
+            tuple(check_forward_url(url) for url in given.forward_to or ()),
+            parse_duration(given.forward_timeout),
             verify=not given.insecure_forward,
             show=given.show_response,
         ),
-        acting=_acting(seconds(given.latency), given.fail_rate, given.status),
-        limits=Limits(
+        acting=_build_fault_injection(parse_duration(given.latency), given.fail_rate, given.status),
+        limits=ListenLimits(
             count=given.exit_after,
-            timeout=None if given.timeout is None else seconds(given.timeout),
-            give_up_after=seconds(given.give_up_after),
-            heartbeat=seconds(given.heartbeat),
+            timeout=None if given.timeout is None else parse_duration(given.timeout),
+            give_up_after=parse_duration(given.give_up_after),
+            heartbeat=parse_duration(given.heartbeat),
         ),
     )
 
 
-def _directory(ctx: Context, data: Path | None, *, public_url: str | None, bridge: bool) -> Path | None:
+def _find_directory(ctx: Context, data: Path | None, *, public_url: str | None, bridge: bool) -> Path | None:
     """The data directory of the server on this machine, if that is to be listened to. Stop (2) for two ways at once."""
     if sum((data is not None, public_url is not None, bridge)) > 1:
         raise Stop(ExitCode.USAGE, "--data, --public-url and --bridge exclude each other")
-    return None if public_url is not None or bridge else directory_here(ctx, data)
+    return None if public_url is not None or bridge else find_local_data_dir(ctx, data)
 
 
-def _acting(latency: float, fail_rate: float | None, status: int | None) -> Acting:
+def _build_fault_injection(latency: float, fail_rate: float | None, status: int | None) -> FaultInjection:
     if fail_rate is None:
         fail_rate = 0.0 if status is None else 1.0
-    return Acting(latency, 500 if status is None else status, fail_rate)
+    return FaultInjection(latency, 500 if status is None else status, fail_rate)
 
 
-def _check(ctx: Context, plan: _Plan, feeding: _Feeding) -> None:
+def _check_options(ctx: Context, plan: _ListenConfig, feeding: _FeedOptions) -> None:
     """Stop (2) for options that mean nothing where the deliveries come from."""
     bridging = plan.directory is None and plan.public_url is None
     if feeding.given and not bridging:
@@ -140,16 +142,16 @@ def _check(ctx: Context, plan: _Plan, feeding: _Feeding) -> None:
         )
 
 
-def _locally(ctx: Context, plan: _Plan, book: Journal, directory: Path) -> ExitCode:
+def _listen_locally(ctx: Context, plan: _ListenConfig, book: Journal, directory: Path) -> ExitCode:
     """Source 1: the server on this machine."""
-    from docshare.cli.commands.webhooks.listen.receiver import receiving
+    from docshare.cli.commands.webhooks.listen.receiver import run_receiver
 
     wish = {"events": ",".join(plan.events)}
-    desk = Desk(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
+    desk = DeliveryHandler(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
     subscription = LocalSubscription(
-        ctx, directory, wish | _mine(ctx, plan, directory), plan.secret, plan.limits.give_up_after
+        ctx, directory, wish | _build_filter(ctx, plan, directory), plan.secret, plan.limits.give_up_after
     )
-    with receiving(plan.port, desk.take, desk.answered) as receiver, ExitStack() as held:
+    with run_receiver(plan.port, desk.take, desk.answered) as receiver, ExitStack() as held:
         held.callback(_stop, subscription)
         subscription.start(receiver.url)
         desk.arm(subscription.secret)
@@ -161,26 +163,28 @@ def _locally(ctx: Context, plan: _Plan, book: Journal, directory: Path) -> ExitC
         ctx.note("to cause an event, in another terminal: docshare trigger file.viewed --file @last")
         if plan.test:
             subscription.test()
-        return attend(ctx, desk, plan.limits, subscription.pulse)
+        return wait_until_done(ctx, desk, plan.limits, subscription.pulse)
 
 
-def _mine(ctx: Context, plan: _Plan, directory: Path) -> dict[str, str]:
+def _build_filter(ctx: Context, plan: _ListenConfig, directory: Path) -> dict[str, str]:
     """Whose events are wanted, and of which file. Without a credential for that server, those of its owner."""
     connection = ctx.connection
-    if connection.token is None or connection.origin not in origins_of(directory):
-        return {} if plan.file is None else {"file": of_operator(ctx, plan.file)}
+    if connection.token is None or connection.origin not in list_origins(directory):
+        return {} if plan.file is None else {"file": resolve_operator_file(ctx, plan.file)}
     with ctx.client() as client:
-        found = {"account": account_of(client), "file": _file(ctx, client, plan)}
+        found = {"account": fetch_account_id(client), "file": _resolve_file_option(ctx, client, plan)}
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _through_tunnel(ctx: Context, plan: _Plan, book: Journal, url: str) -> ExitCode:
+def _listen_through_tunnel(ctx: Context, plan: _ListenConfig, book: Journal, url: str) -> ExitCode:
     """Source 2: a webhook of the account, at an address that leads here."""
-    from docshare.cli.commands.webhooks.listen.receiver import receiving
+    from docshare.cli.commands.webhooks.listen.receiver import run_receiver
 
-    desk = Desk(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
-    with ctx.client() as client, receiving(plan.port, desk.take, desk.answered), ExitStack() as held:
-        webhook = PublicWebhook(ctx, client, url, plan.events, _file(ctx, client, plan), plan.limits.give_up_after)
+    desk = DeliveryHandler(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
+    with ctx.client() as client, run_receiver(plan.port, desk.take, desk.answered), ExitStack() as held:
+        webhook = PublicWebhook(
+            ctx, client, url, plan.events, _resolve_file_option(ctx, client, plan), plan.limits.give_up_after
+        )
         held.callback(_stop, webhook)
         webhook.start()
         desk.arm(webhook.secret)
@@ -190,15 +194,15 @@ def _through_tunnel(ctx: Context, plan: _Plan, book: Journal, url: str) -> ExitC
         ctx.note("ready: a test delivery has arrived")
         if plan.test:
             webhook.test()
-        return attend(ctx, desk, plan.limits, webhook.pulse)
+        return wait_until_done(ctx, desk, plan.limits, webhook.pulse)
 
 
-def _bridged(ctx: Context, plan: _Plan, book: Journal, feeding: _Feeding) -> ExitCode:
+def _run_bridge(ctx: Context, plan: _ListenConfig, book: Journal, feeding: _FeedOptions) -> ExitCode:
     """Source 3: the feed of a server elsewhere."""
     with ctx.client() as client:
-        wanted = listening_bridge.Plan(
+        wanted = listening_bridge.BridgeOptions(
             events=plan.events,
-            file=_file(ctx, client, plan),
+            file=_resolve_file_option(ctx, client, plan),
             cursor=feeding.cursor,
             start=feeding.start,
             reset=feeding.reset,
@@ -207,7 +211,7 @@ def _bridged(ctx: Context, plan: _Plan, book: Journal, feeding: _Feeding) -> Exi
             skip_failed=feeding.skip_failed,
         )
         ctx.note(f"bridging the feed of {client.origin}: deliveries are made here, marked X-Docshare-Bridge: 1")
-        secret = plan.secret or _fresh_secret()
+        secret = plan.secret or _generate_secret()
         _show_secret(ctx, plan, secret)
         limits = FeedLimits(
             count=plan.limits.count, timeout=plan.limits.timeout, give_up_after=plan.limits.give_up_after
@@ -216,21 +220,21 @@ def _bridged(ctx: Context, plan: _Plan, book: Journal, feeding: _Feeding) -> Exi
 
 
 def _stop(source: LocalSubscription | PublicWebhook) -> None:
-    with shielded():  # what is not taken back now would be told of events that nobody hears
+    with defer_signals():  # what is not taken back now would be told of events that nobody hears
         source.stop()
 
 
-def _file(ctx: Context, client: "Client", plan: _Plan) -> str | None:
-    return checked_file(ctx, client, FileNames(ctx, client), plan.file)
+def _resolve_file_option(ctx: Context, client: "Client", plan: _ListenConfig) -> str | None:
+    return resolve_file(ctx, client, FileResolver(ctx, client), plan.file)
 
 
-def _fresh_secret() -> str:
+def _generate_secret() -> str:
     import secrets
 
     return SECRET_PREFIX + secrets.token_hex(SECRET_HEX_CHARS // 2)
 
 
-def _show_secret(ctx: Context, plan: _Plan, secret: str) -> None:
+def _show_secret(ctx: Context, plan: _ListenConfig, secret: str) -> None:
     """Tell the secret once, unless it came from a file of the user; from then on no message holds it."""
     if plan.print_secret:
         ctx.print(secret)
