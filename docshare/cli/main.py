@@ -1,12 +1,13 @@
 """The root of the command line: the registry, the global options, and the one boundary around every command.
 
-How a command joins: its module under ``docshare/cli`` holds ``app = App(help=...)`` (``typer_compat.App``, for groups
-inside groups too) and registers functions with ``@app.command()``. One function and no callback make a command, several
-make a group. ``REGISTRY`` names the module with a one-line summary, which must equal the first line of the real help.
-The docstring of a command is its help: that line, paragraphs, then ``Examples:`` and an indented block. A command takes
-``ctx = current()``, prints through ``ctx``, and returns None or an exit code; it refuses by raising ``Stop``. Modules
-import requests, the server, imaging and the like inside functions only. What changes something takes ``--dry-run``
-(``dry_run.py``), and every command has a row in ``tests/cli/tree/table.py``, by which it is tried.
+How to add a command: its module below ``docshare/cli/commands`` holds ``app = App(help=...)``
+(``framework.app.App``, for groups inside groups too) and registers functions with ``@app.command()``. One function and
+no callback make a command, several make a group. ``REGISTRY`` names the module below ``docshare.cli.commands`` with a
+one-line summary, which must equal the first line of the real help. The docstring of a command is its help: that line,
+paragraphs, then ``Examples:`` and an indented block. A command takes ``ctx = current_context()``, prints through
+``ctx``, and returns None or an exit code; it fails by raising ``Stop``. Modules import requests, the server, imaging
+and the like inside functions only. Commands that change something take ``--dry-run`` (``framework/dry_run.py``), and
+every command has a row in ``tests/cli/tree/table.py``, by which it is tried.
 """
 
 import gc
@@ -24,119 +25,49 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.options import COLOR_MODES, FORMATS, PROGRESS_MODES, GlobalOptions
 from docshare.cli.terminal.text import parse_duration
 
-# So many new objects before garbage is looked for: more than the network modules make, which load later and stay.
-_GC_THRESHOLD = 50_000
-
 _SHARE, _WATCH, _SERVER, _SETUP = "Share", "Watch", "Server", "Set up and learn"
 
 REGISTRY = (
-    Stub(
-        "upload", "docshare.cli.commands.upload.command", _SHARE, "Share documents: upload them and print their links."
-    ),
-    Stub("import", "docshare.cli.commands.imports", _SHARE, "Share a PDF that the server fetches, and print its link."),
-    Stub(
-        "files", "docshare.cli.commands.files.group", _SHARE, "List, show, download, replace, delete and restore files."
-    ),
-    Stub(
-        "settings",
-        "docshare.cli.commands.settings.group",
-        _SHARE,
-        "Settings of a file: password, expiry, link name, viewer.",
-    ),
-    Stub("ls", "docshare.cli.commands.files.group", _SHARE, "List the files of the account.", inner="list"),
-    Stub("show", "docshare.cli.commands.files.group", _SHARE, "Show one file.", inner="show"),
-    Stub("rm", "docshare.cli.commands.files.group", _SHARE, "Delete files.", inner="delete"),
-    Stub(
-        "download", "docshare.cli.commands.files.group", _SHARE, "Download the stored PDF of a file.", inner="download"
-    ),
-    Stub(
-        "replace", "docshare.cli.commands.files.group", _SHARE, "Put another document behind a link.", inner="replace"
-    ),
-    Stub("claim", "docshare.cli.commands.claim", _SHARE, "Take over a file that was shared without an account."),
-    Stub(
-        "variants",
-        "docshare.cli.commands.variants.group",
-        _SHARE,
-        "Links for single recipients: make, revoke, redact them.",
-    ),
-    Stub("invites", "docshare.cli.commands.invites", _SHARE, "Invite people by e-mail, each with a link of their own."),
-    Stub("assets", "docshare.cli.commands.assets", _SHARE, "Logos, backgrounds and sounds of a share page."),
-    Stub("design", "docshare.cli.commands.design", _SHARE, "Designs of a design tool: share them without an account."),
-    Stub("qr", "docshare.cli.commands.qr", _SHARE, "Show or save the QR code of a share link."),
-    Stub(
-        "push",
-        "docshare.cli.commands.push.command",
-        _SHARE,
-        "Share a document under a fixed name: the same line for every build.",
-    ),
-    Stub(
-        "apply",
-        "docshare.cli.commands.apply.command",
-        _SHARE,
-        "Bring files, settings, links and webhooks to what a YAML file says.",
-    ),
-    Stub("lint", "docshare.cli.commands.lint.command", _SHARE, "Look into PDFs for what should not be shared."),
-    Stub(
-        "public",
-        "docshare.cli.commands.public.group",
-        _SHARE,
-        "What needs no account: facts of a link, sharing where that is allowed.",
-    ),
-    Stub("open", "docshare.cli.commands.browse", _SHARE, "Open a share link in the browser."),
-    Stub("events", "docshare.cli.commands.events.group", _WATCH, "See who viewed and downloaded, once or live."),
-    Stub("gate", "docshare.cli.commands.gate", _WATCH, "See what readers filled into gate forms, once or live."),
-    Stub("readership", "docshare.cli.commands.readership.group", _WATCH, "See who read a file, and how."),
-    Stub("pending", "docshare.cli.commands.pending", _WATCH, "List who got a link of their own and has not read yet."),
-    Stub("wait", "docshare.cli.commands.wait", _WATCH, "Wait until somebody has read a file, and print the session."),
-    Stub(
-        "explain",
-        "docshare.cli.commands.explain.command",
-        _WATCH,
-        "Explain how the time and the class of a session came about.",
-    ),
-    Stub(
-        "webhooks",
-        "docshare.cli.commands.webhooks.group",
-        _WATCH,
-        "Webhooks: have a server of yours, or Slack, told of events.",
-    ),
-    Stub("whoami", "docshare.cli.commands.whoami", _WATCH, "Show the account behind the credential."),
-    Stub("serve", "docshare.cli.commands.serve.command", _SERVER, "Run the bundled server.", rest="--exec"),
-    Stub(
-        "dashboard",
-        "docshare.cli.commands.dashboard",
-        _SERVER,
-        "Open your pages in the browser: files, webhooks, account.",
-    ),
-    Stub("trigger", "docshare.cli.commands.trigger", _SERVER, "Cause an event on a file, on a server on this machine."),
-    Stub(
-        "admin", "docshare.cli.commands.admin.group", _SERVER, "Look after the bundled server: accounts, keys, storage."
-    ),
-    Stub("auth", "docshare.cli.commands.auth.group", _SETUP, "Sign in to a server, see by what, and sign out."),
-    Stub("profile", "docshare.cli.commands.profile", _SETUP, "Servers and credentials by name."),
-    Stub(
-        "config",
-        "docshare.cli.commands.config.group",
-        _SETUP,
-        "Settings of the command line: show, change and explain them.",
-    ),
-    Stub(
-        "discover", "docshare.cli.commands.discover", _SETUP, "Show what the server says of itself: version, addresses."
-    ),
-    Stub(
-        "api",
-        "docshare.cli.commands.api.command",
-        _SETUP,
-        "Send any request, and print the body of the answer as it came.",
-    ),
-    Stub(
-        "doctor",
-        "docshare.cli.commands.doctor.command",
-        _SETUP,
-        "Check this program, its settings, and the way to the server.",
-    ),
-    Stub("completion", "docshare.cli.commands.completion", _SETUP, "Print the completion script of a shell."),
-    Stub("help", "docshare.cli.commands.help", _SETUP, "Explain a topic or a command."),
+    Stub("upload", "upload.command", _SHARE, "Share documents: upload them and print their links."),
+    Stub("import", "imports", _SHARE, "Share a PDF that the server fetches, and print its link."),
+    Stub("files", "files.group", _SHARE, "List, show, download, replace, delete and restore files."),
+    Stub("settings", "settings.group", _SHARE, "Settings of a file: password, expiry, link name, viewer."),
+    Stub("ls", "files.group", _SHARE, "List the files of the account.", inner="list"),
+    Stub("show", "files.group", _SHARE, "Show one file.", inner="show"),
+    Stub("rm", "files.group", _SHARE, "Delete files.", inner="delete"),
+    Stub("download", "files.group", _SHARE, "Download the stored PDF of a file.", inner="download"),
+    Stub("replace", "files.group", _SHARE, "Put another document behind a link.", inner="replace"),
+    Stub("claim", "claim", _SHARE, "Take over a file that was shared without an account."),
+    Stub("variants", "variants.group", _SHARE, "Links for single recipients: make, revoke, redact them."),
+    Stub("invites", "invites", _SHARE, "Invite people by e-mail, each with a link of their own."),
+    Stub("assets", "assets", _SHARE, "Logos, backgrounds and sounds of a share page."),
+    Stub("design", "design", _SHARE, "Designs of a design tool: share them without an account."),
+    Stub("qr", "qr", _SHARE, "Show or save the QR code of a share link."),
+    Stub("push", "push.command", _SHARE, "Share a document under a fixed name: the same line for every build."),
+    Stub("apply", "apply.command", _SHARE, "Bring files, settings, links and webhooks to what a YAML file says."),
+    Stub("lint", "lint.command", _SHARE, "Look into PDFs for what should not be shared."),
+    Stub("public", "public.group", _SHARE, "What needs no account: facts of a link, sharing where that is allowed."),
+    Stub("open", "browse", _SHARE, "Open a share link in the browser."),
+    Stub("events", "events.group", _WATCH, "See who viewed and downloaded, once or live."),
+    Stub("gate", "gate", _WATCH, "See what readers filled into gate forms, once or live."),
+    Stub("readership", "readership.group", _WATCH, "See who read a file, and how."),
+    Stub("pending", "pending", _WATCH, "List who got a link of their own and has not read yet."),
+    Stub("wait", "wait", _WATCH, "Wait until somebody has read a file, and print the session."),
+    Stub("explain", "explain.command", _WATCH, "Explain how the time and the class of a session came about."),
+    Stub("webhooks", "webhooks.group", _WATCH, "Webhooks: have a server of yours, or Slack, told of events."),
+    Stub("whoami", "whoami", _WATCH, "Show the account behind the credential."),
+    Stub("serve", "serve.command", _SERVER, "Run the bundled server.", rest="--exec"),
+    Stub("dashboard", "dashboard", _SERVER, "Open your pages in the browser: files, webhooks, account."),
+    Stub("trigger", "trigger", _SERVER, "Cause an event on a file, on a server on this machine."),
+    Stub("admin", "admin.group", _SERVER, "Look after the bundled server: accounts, keys, storage."),
+    Stub("auth", "auth.group", _SETUP, "Sign in to a server, see by what, and sign out."),
+    Stub("profile", "profile", _SETUP, "Servers and credentials by name."),
+    Stub("config", "config.group", _SETUP, "Settings of the command line: show, change and explain them."),
+    Stub("discover", "discover", _SETUP, "Show what the server says of itself: version, addresses."),
+    Stub("api", "api.command", _SETUP, "Send any request, and print the body of the answer as it came."),
+    Stub("doctor", "doctor.command", _SETUP, "Check this program, its settings, and the way to the server."),
+    Stub("completion", "completion", _SETUP, "Print the completion script of a shell."),
+    Stub("help", "help", _SETUP, "Explain a topic or a command."),
 )
 
 
@@ -282,7 +213,6 @@ def _run(argv: Sequence[str], context: Context, alone: bool) -> int:
     line = hoist(command, argv)
     if alone:  # the command is loaded: what is here now stays, and garbage is collected from here on
         gc.freeze()
-        gc.set_threshold(_GC_THRESHOLD)
         gc.enable()
     context.options, context.words = errors.parse_early_options(line.front), line.rest
     with command.make_context("docshare", [*line.front, *line.rest]) as parsed:

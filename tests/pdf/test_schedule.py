@@ -65,6 +65,14 @@ def test_seconds_leave_the_ledger_when_the_window_has_passed() -> None:
     assert ledger.total("a", 400.0 + WINDOW_S + 10) == 0.0
 
 
+def test_the_ledger_keeps_nothing_of_keys_that_nobody_asks_for_again() -> None:
+    ledger = Ledger()
+    for number in range(100):
+        ledger.add(f"document {number}", 0.1, 1000.0)
+    ledger.add("another", 0.1, 1010.0 + WINDOW_S)
+    assert len(ledger) == 1
+
+
 def test_the_ledger_forgets_the_key_that_spent_longest_ago() -> None:
     ledger = Ledger(max_keys=2)
     for key in ("a", "b", "a", "c"):

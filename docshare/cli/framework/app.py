@@ -145,9 +145,10 @@ def get_spec(command: Any) -> Spec | None:
 class Stub(NamedTuple):
     """One command that is loaded when it is used.
 
-    ``module`` is imported then and its ``app`` becomes the command; ``inner`` picks a command of that app instead
-    (for short names such as ``ls``, and where a module has several). ``summary`` is what the help of its group shows
-    without loading anything; ``rest`` an option that takes the rest of the line as it is.
+    ``module``, named below ``docshare.cli.commands``, is imported then and its ``app`` becomes the command; ``inner``
+    picks a command of that app instead (for short names such as ``ls``, and where a module has several). ``summary`` is
+    what the help of its group shows without loading anything; ``rest`` an option that takes the rest of the line as it
+    is.
     """
 
     name: str
@@ -159,7 +160,7 @@ class Stub(NamedTuple):
 
     def load(self) -> Any:
         """The real command."""
-        command: Any = get_command(importlib.import_module(self.module).app)
+        command: Any = get_command(importlib.import_module(f"docshare.cli.commands.{self.module}").app)
         if self.inner:
             command = command.commands[self.inner]
         command.name = self.name

@@ -35,8 +35,12 @@ class _Spending:
     buckets: deque[tuple[float, float]] = field(default_factory=deque)
 
 
+def _is_over(spending: _Spending, now: float) -> bool:
+    return spending.buckets[-1][0] + _BUCKET_S <= now - WINDOW_S
+
+
 class Ledger:
-    """Seconds by key within the last ``WINDOW_S`` seconds. Keeps the ``max_keys`` keys that spent last."""
+    """Seconds by key within the last ``WINDOW_S`` seconds, of the ``max_keys`` keys that spent last."""
 
     def __init__(self, max_keys: int = _MAX_KEYS) -> None:
         self._max_keys = max_keys
@@ -52,8 +56,11 @@ class Ledger:
         else:
             spending.buckets.append((start, seconds))
         spending.total += seconds
-        if len(self._spending) > self._max_keys:
+        while len(self._spending) > self._max_keys or _is_over(next(iter(self._spending.values())), now):
             self._spending.popitem(last=False)
+
+    def __len__(self) -> int:
+        return len(self._spending)
 
     def total(self, key: str, now: float) -> float:
         """Return the seconds that ``key`` spent within the window that ends at ``now``."""

@@ -14,7 +14,7 @@ from itertools import count
 
 from docshare.server.pdf.budget import SLOW_JOB_S, Budget, Tenant
 
-_MAX_TURNS = 10_000
+_MAX_TURNS = 2_000
 _QUICK_S = 0.25  # most jobs take less
 _STUCK_S = 0.5
 _UNKNOWN_S = 0.3

@@ -62,7 +62,7 @@ def read(secret: bytes, token: str) -> Opening | None:
     return _read(secret, token) if len(token) <= LONGEST and token.isascii() else None
 
 
-@lru_cache(maxsize=4096)  # every beacon of a load brings the same token
+@lru_cache(maxsize=512)  # every beacon of a load brings the same token
 def _read(secret: bytes, token: str) -> Opening | None:
     payload, _, signature = token.partition(".")
     if not hmac.compare_digest(signature.encode(), _encode(_mac(secret, payload)).encode()):

@@ -9,8 +9,8 @@ from docshare.cli.framework.admin_channel import Data
 from docshare.cli.framework.app import App, Stub
 
 _PEOPLE, _FILES, _INSTANCE, _OUTGOING = "Accounts", "Files", "The instance", "What it sent"
-_ACCOUNTS, _TRASH = "docshare.cli.commands.admin.accounts", "docshare.cli.commands.admin.trash"
-_FREEZE, _MAIL = "docshare.cli.commands.admin.freeze", "docshare.cli.commands.admin.mail"
+_ACCOUNTS, _TRASH = "admin.accounts", "admin.trash"
+_FREEZE, _MAIL = "admin.freeze", "admin.mail"
 _STUBS = (
     Stub("account", _ACCOUNTS, _PEOPLE, "Accounts and their plans.", "account"),
     Stub("key", _ACCOUNTS, _PEOPLE, "API keys.", "key"),
@@ -21,32 +21,27 @@ _STUBS = (
         "Make a one-time sign-in link for the owner's pages, valid for 10 minutes.",
         "login-link",
     ),
-    Stub("client", "docshare.cli.commands.admin.clients", _PEOPLE, "Apps that may ask accounts for access by OAuth."),
+    Stub("client", "admin.clients", _PEOPLE, "Apps that may ask accounts for access by OAuth."),
     Stub("invite", _MAIL, _FILES, "Invite somebody to a file by a personal link, whosever file it is.", "invite"),
     Stub("freeze", _FREEZE, _FILES, "Freeze the links of a file while it is being reviewed.", "freeze"),
     Stub("unfreeze", _FREEZE, _FILES, "Open the links of a frozen file again.", "unfreeze"),
-    Stub(
-        "hotspot",
-        "docshare.cli.commands.admin.hotspots",
-        _FILES,
-        "Places on a page that open an address or play a sound.",
-    ),
+    Stub("hotspot", "admin.hotspots", _FILES, "Places on a page that open an address or play a sound."),
     Stub("trash", _TRASH, _FILES, "Deleted files that can still be restored.", "trash"),
     Stub(
         "backup",
-        "docshare.cli.commands.admin.backup",
+        "admin.backup",
         _INSTANCE,
         "Back up the whole instance while it runs: database, documents, keys and settings.",
     ),
     Stub(
         "restore",
-        "docshare.cli.commands.admin.restore",
+        "admin.restore",
         _INSTANCE,
         "Put a backup in place of the instance in the data directory, once all of it has been verified.",
     ),
     Stub(
         "check",
-        "docshare.cli.commands.admin.check",
+        "admin.check",
         _INSTANCE,
         "Check that the instance is whole: database, documents, keys, permissions. Exit code 13 if anything is wrong.",
     ),
@@ -59,7 +54,7 @@ _STUBS = (
         "sweep",
     ),
     Stub("outbox", _MAIL, _OUTGOING, "The mails that the instance wrote.", "outbox"),
-    Stub("deliveries", "docshare.cli.commands.admin.deliveries", _OUTGOING, "What the instance sends to webhooks."),
+    Stub("deliveries", "admin.deliveries", _OUTGOING, "What the instance sends to webhooks."),
 )
 
 app = App("Look after the bundled server: accounts, keys, storage.", stubs=_STUBS)

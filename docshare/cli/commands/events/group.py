@@ -13,12 +13,7 @@ from docshare.cli.framework.exits import ExitCode
 from docshare.cli.framework.option_groups import add_options
 
 _STUBS = (
-    Stub(
-        "cursor",
-        "docshare.cli.commands.events.cursor_commands",
-        "Commands",
-        "The named cursors of events tail: list, show, set, reset.",
-    ),
+    Stub("cursor", "events.cursor_commands", "Commands", "The named cursors of events tail: list, show, set, reset."),
 )
 
 app = App("See who viewed and downloaded, once or live.", stubs=_STUBS)

@@ -3,16 +3,13 @@
 from docshare.cli.framework.app import App, Stub
 
 _COMMANDS = "Commands"
-_READ_MODULE, _WRITE_MODULE = "docshare.cli.commands.settings.get", "docshare.cli.commands.settings.clear_apply_copy"
+_READ_MODULE, _WRITE_MODULE = "settings.get", "settings.clear_apply_copy"
 _STUBS = (
     Stub("get", _READ_MODULE, _COMMANDS, "Show the settings of a file.", "get"),
-    Stub("set", "docshare.cli.commands.settings.set", _COMMANDS, "Change settings of files."),
+    Stub("set", "settings.set", _COMMANDS, "Change settings of files."),
     Stub("clear", _WRITE_MODULE, _COMMANDS, "Take settings away.", "clear"),
     Stub(
-        "schema",
-        "docshare.cli.commands.settings.schema",
-        _COMMANDS,
-        "List every setting: its key, type, allowed values, default and plan.",
+        "schema", "settings.schema", _COMMANDS, "List every setting: its key, type, allowed values, default and plan."
     ),
     Stub(
         "export",

@@ -30,12 +30,9 @@ Row = Mapping[str, Any]
 # What writes and reads tables is loaded when it is used.
 _STUBS = (
     Stub(
-        "create",
-        "docshare.cli.commands.variants.create",
-        "Commands",
-        "Make links for single recipients, one or one per row of a CSV file.",
+        "create", "variants.create", "Commands", "Make links for single recipients, one or one per row of a CSV file."
     ),
-    Stub("export", "docshare.cli.commands.variants.export", "Commands", "Write the variants of a file as CSV."),
+    Stub("export", "variants.export", "Commands", "Write the variants of a file as CSV."),
 )
 
 app = App("Links for single recipients: make, revoke, redact them.", stubs=_STUBS)

@@ -4,34 +4,19 @@ is loaded when it is used: some bring much with them, and who lists webhooks doe
 from docshare.cli.framework.app import App, Stub
 
 _COMMANDS_GROUP, _RECEIVER_GROUP = "Commands", "For whoever writes a receiver"
-_UPKEEP_MODULE, _TOOLS_MODULE = "docshare.cli.commands.webhooks.manage", "docshare.cli.commands.webhooks.signatures"
-_EXAMPLES_MODULE = "docshare.cli.commands.webhooks.examples"
+_UPKEEP_MODULE, _TOOLS_MODULE = "webhooks.manage", "webhooks.signatures"
+_EXAMPLES_MODULE = "webhooks.examples"
 _STUBS = (
-    Stub("create", "docshare.cli.commands.webhooks.create", _COMMANDS_GROUP, "Have an address told of events."),
+    Stub("create", "webhooks.create", _COMMANDS_GROUP, "Have an address told of events."),
     Stub("list", _UPKEEP_MODULE, _COMMANDS_GROUP, "List the webhooks of the account.", "list"),
     Stub("show", _UPKEEP_MODULE, _COMMANDS_GROUP, "Show one webhook, and on a terminal its last deliveries.", "show"),
     Stub("delete", _UPKEEP_MODULE, _COMMANDS_GROUP, "Delete webhooks.", "delete"),
     Stub("enable", _UPKEEP_MODULE, _COMMANDS_GROUP, "Switch webhooks on again that were disabled.", "enable"),
-    Stub(
-        "test",
-        "docshare.cli.commands.webhooks.test",
-        _COMMANDS_GROUP,
-        "Send a test event now, and say what the receiver answered.",
-    ),
-    Stub(
-        "deliveries",
-        "docshare.cli.commands.webhooks.deliveries",
-        _COMMANDS_GROUP,
-        "List what was sent to a webhook, newest first.",
-    ),
-    Stub("redeliver", "docshare.cli.commands.webhooks.redeliver", _COMMANDS_GROUP, "Send deliveries again."),
-    Stub("prune", "docshare.cli.commands.webhooks.prune", _COMMANDS_GROUP, "Delete webhooks that are left over."),
-    Stub(
-        "listen",
-        "docshare.cli.commands.webhooks.listen.command",
-        _RECEIVER_GROUP,
-        "Receive webhooks on this machine, without a tunnel.",
-    ),
+    Stub("test", "webhooks.test", _COMMANDS_GROUP, "Send a test event now, and say what the receiver answered."),
+    Stub("deliveries", "webhooks.deliveries", _COMMANDS_GROUP, "List what was sent to a webhook, newest first."),
+    Stub("redeliver", "webhooks.redeliver", _COMMANDS_GROUP, "Send deliveries again."),
+    Stub("prune", "webhooks.prune", _COMMANDS_GROUP, "Delete webhooks that are left over."),
+    Stub("listen", "webhooks.listen.command", _RECEIVER_GROUP, "Receive webhooks on this machine, without a tunnel."),
     Stub(
         "verify",
         _TOOLS_MODULE,
@@ -56,7 +41,7 @@ _STUBS = (
     ),
     Stub(
         "replay",
-        "docshare.cli.commands.webhooks.replay",
+        "webhooks.replay",
         _RECEIVER_GROUP,
         "Send events that were kept to a receiver again, each signed anew.",
     ),
